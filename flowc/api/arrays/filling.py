@@ -182,8 +182,8 @@ def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool_, name: str | None = None
 ) -> Tensor:
     """Rows whose first `lengths[i]` elements are true: [..., maxlen] of lengths [...], an integer
-    tensor. `maxlen`: the largest length, if None. `dtype`: that of the result. Raises `ValueError`
-    where `maxlen` is no scalar."""
+    tensor. `maxlen`: the largest length, if None. `dtype`: that of the result. Raises `TypeError`
+    for strings."""
     with name_scope(name, "SequenceMask", [lengths, maxlen]):
         rows = as_tensor(lengths)
         if maxlen is None:

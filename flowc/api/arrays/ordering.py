@@ -106,9 +106,8 @@ def arg_min(
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """Coordinates [len(dims), ...] in a tensor of sizes `dims` of places in its flat form.
 
-    Runs fail with `InvalidArgumentError` for an index that is outside. Raises `TypeError` for other
-    dtypes, `ValueError` for shapes that do not fit.
-    """
+    Runs fail with `InvalidArgumentError` for an index that is outside. Raises `TypeError` or
+    `ValueError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "UnravelIndex", [indices, dims]) as scope:
         places = as_tensor(indices, name="indices")
         sizes = as_tensor(dims, places.dtype, "dims")

@@ -178,7 +178,7 @@ def assert_cardinality(expected_cardinality: Any) -> Transformation:
 
 def cardinality(dataset: Dataset) -> Tensor:
     """How many elements a dataset has, as `Dataset.cardinality` says. An int64 scalar, -1 for
-    endless and -2 for unknown ones. Raises `TypeError` for what is no dataset."""
+    endless and -2 for unknown ones. Raises `AttributeError` for what is no dataset."""
     return dataset.cardinality()
 
 
@@ -229,5 +229,5 @@ def to_variant(dataset: Dataset) -> Tensor:
 
 def from_variant(variant: Tensor, structure: Any) -> Dataset:
     """The dataset that a tensor stands for. `structure`: what its elements are made of. A variant
-    scalar. Raises `ValueError` for another shape."""
+    scalar. A run raises `InvalidArgumentError` for what is no dataset."""
     return Dataset(variant, structure)

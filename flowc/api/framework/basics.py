@@ -80,8 +80,8 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 
 
 def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
-    """Tensors again, of any dtypes and shapes, as the outputs of one operation. Raises `ValueError`
-    for an empty list."""
+    """Tensors again, of any dtypes and shapes, as the outputs of one operation. Raises nothing for
+    tensors."""
     return call("IdentityN", list(input), name=name)
 
 

@@ -25,10 +25,9 @@ def bincount(
     """How often each integer from 0 on occurs in `arr`; with `weights` of its shape, their sums.
 
     `minlength`, `maxlength`: the least and the greatest length of the result. `dtype`: that of
-    counts; sums have that of the weights. `arr`: int32; the result is a vector. Raises `TypeError`
-    for other dtypes, `ValueError` for weights of another shape; a run raises `InvalidArgumentError`
-    for negative numbers.
-    """
+    counts; sums have that of the weights. `arr`: int32; the result is a vector. Numbers of other
+    dtypes are cast. Raises `TypeError` for strings, `ValueError` for weights of another shape; a
+    run raises `InvalidArgumentError` for negative numbers."""
     with name_scope(None, "bincount", [arr, weights]):
         values = cast(as_tensor(arr, name="arr"), dtypes.i32)
         some = cast(size(values) > 0, dtypes.i32)

@@ -47,7 +47,7 @@ def frame(
 ) -> Tensor:
     """Frames of `frame_length` samples along `axis`, each `frame_step` after the one before: two
     axes in the place of one. `pad_end`: the last frames are filled up with `pad_value`. Of any
-    dtype. Raises `ValueError` for an axis out of range and lengths that are not positive."""
+    dtype. Raises `ValueError` for lengths that are no scalars known when the graph is built."""
     with name_scope(name, "frame", [signal]):
         tensor = as_tensor(signal, name="signal")
         length, step = _number(frame_length, "frame_length"), _number(frame_step, "frame_step")
@@ -111,8 +111,7 @@ def stft(
 ) -> Tensor:
     """The spectra [..., frames, fft_length // 2 + 1] of frames of signals. `fft_length`: the next
     power of two of the frames' length by default; `window_fn`: None for no window. `signals`:
-    float32 or float64 [..., samples]; complex. Raises `TypeError` for other dtypes, `ValueError`
-    for shapes that do not fit."""
+    float32 or float64 [..., samples]; complex. Raises `ValueError` for other dtypes and shapes."""
     with name_scope(name, "stft", [signals]):
         frames = frame(signals, frame_length, frame_step, pad_end)
         length = _number(frame_length, "frame_length")
@@ -137,7 +136,7 @@ def inverse_stft(
 ) -> Tensor:
     """The signals of spectra that `stft` made: equal to the first ones where `window_fn` is
     `inverse_stft_window_fn(frame_step)`. complex64 or complex128 [..., frames, bins] -> floats
-    [..., samples]. Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
+    [..., samples]. Raises `ValueError` for other dtypes and shapes."""
     with name_scope(name, "inverse_stft", [stfts]):
         spectra = as_tensor(stfts, name="stfts")
         length = _number(frame_length, "frame_length")

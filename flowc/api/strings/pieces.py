@@ -108,8 +108,8 @@ def _flat(input: Any) -> tuple[Tensor, Any]:
 
 
 def bytes_split(input: Any, name: str | None = None) -> Any:
-    """The bytes of each string: a `RaggedTensor`, of a scalar a vector. Raises `TypeError` for what
-    are no strings."""
+    """The bytes of each string: a `RaggedTensor`, of a scalar a vector. Raises `ValueError` for
+    what are no strings."""
     with name_scope(name, "StringsByteSplit", [input]):
         flat, formed = _flat(input)
         found = call("StringSplit", flat, as_tensor("", dtypes.string), skip_empty=False)

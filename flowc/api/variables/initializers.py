@@ -238,14 +238,14 @@ class _Scaled(VarianceScaling):
 
 class GlorotUniform(_Scaled):
     """Uniform in ±sqrt(6 / (fan in + fan out)), by Glorot and Bengio, 2010. Raises `ValueError` for
-    a dtype that is no float, when it is called."""
+    a dtype that is no float."""
 
     arguments = (1.0, "fan_avg", "uniform")
 
 
 class GlorotNormal(_Scaled):
     """Truncated normal of deviation sqrt(2 / (fan in + fan out)), by Glorot and Bengio, 2010.
-    Raises `ValueError` for a dtype that is no float, when it is called."""
+    Raises `ValueError` for a dtype that is no float."""
 
     arguments = (1.0, "fan_avg", "truncated_normal")
 
@@ -316,24 +316,24 @@ identity_initializer = Identity
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """Truncated normal of deviation sqrt(1 / fan in), by LeCun et al., 1998. Raises `ValueError`
-    for a dtype that is no float, when it is called."""
+    """Truncated normal of deviation sqrt(1 / fan in), by LeCun et al., 1998. Raises `TypeError` for
+    a dtype that is no float, when it is called."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform in ±sqrt(3 / fan in), by LeCun et al., 1998. Raises `ValueError` for a dtype that is
+    """Uniform in ±sqrt(3 / fan in), by LeCun et al., 1998. Raises `TypeError` for a dtype that is
     no float, when it is called."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
 def he_normal(seed: int | None = None) -> VarianceScaling:
     """Truncated normal of deviation sqrt(2 / fan in), by He et al., 2015 (arXiv:1502.01852). Raises
-    `ValueError` for a dtype that is no float, when it is called."""
+    `TypeError` for a dtype that is no float, when it is called."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform in ±sqrt(6 / fan in), by He et al., 2015 (arXiv:1502.01852). Raises `ValueError` for
-    a dtype that is no float, when it is called."""
+    """Uniform in ±sqrt(6 / fan in), by He et al., 2015 (arXiv:1502.01852). Raises `TypeError` for a
+    dtype that is no float, when it is called."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
