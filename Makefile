@@ -17,7 +17,7 @@ PEERS_INSTALLED := $(PEERS_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .PHONY: help demo test fuzz gradients mutants sanitize simt ptxas gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
-	wheels clean
+	wheels tag clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -108,6 +108,12 @@ reference: $(DEV_INSTALLED) ## write build/reference, pages of all public names 
 
 wheels: | $(BIN)/python ## wheels of flowc and of flowc-runtime, which needs NumPy alone
 	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime
+
+tag: ## tag the commit with the version that CHANGELOG.md calls released; nothing is pushed
+	@version=$$(sed -n 's/^VERSION = "\(.*\)"/\1/p' flowc/version.py); \
+	  grep -q "^## Released ($$version)" CHANGELOG.md || { echo "CHANGELOG.md has no released $$version" >&2; exit 1; }; \
+	  test -z "$$(git status --porcelain)" || { echo "something is not committed" >&2; exit 1; }; \
+	  git tag -a "v$$version" -m "flowc $$version" && echo "v$$version"
 
 clean: ## remove the environments and what the demo made
 	rm -rf $(VENV) $(ORACLE_VENV) $(BOARD_VENV) $(PEERS_VENV) $(DEMO_OUT)

@@ -609,6 +609,7 @@ __all__ = [
     "zeros_like",
     "zeta",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -971,10 +972,10 @@ def depth_to_space(input: Any, block_size: int, name: str | None = None, data_fo
 def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = 'NHWC') -> Tensor:
     """Blocks of `block_size` rows and columns of images [batch, height, width, channels] moved to the channels, which grow by its square. Raises `ValueError` where height or width is no multiple of it, and for a size below 2."""
 newaxis: NoneType
-def foldl(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, name: str | None = None) -> Any:
+def foldl(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: str | None = None) -> Any:
     """The last `a` of `a = fn(a, row)` over the rows of `elems`, from `initializer`, or from the
     first row. Raises as `map_fn`."""
-def foldr(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, name: str | None = None) -> Any:
+def foldr(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: str | None = None) -> Any:
     """`foldl` from the last row to the first. Raises as `map_fn`."""
 def assert_equal(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
     """An operation that fails where `x == y` does not hold in every element (x and y
@@ -1036,120 +1037,176 @@ def to_int32(x: Any, name: str = 'ToInt32') -> Tensor:
 def to_int64(x: Any, name: str = 'ToInt64') -> Tensor:
     """`x` as int64, by `cast`. Raises `TypeError` for strings."""
 from flowc.api.framework.composites import SparseTensorValue as SparseTensorValue
-def cholesky(input: Any, name: Any = None) -> Any:
+def cholesky(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `Cholesky`:
     
-    Cholesky(input: T; T: {f64, f32, f16, c64, c128}) -> output: T"""
-def cross(a: Any, b: Any, name: Any = None) -> Any:
+        Cholesky(input: T; T: {f64, f32, f16, c64, c128}) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `Cross`:
     
-    Cross(a: T, b: T; T: REAL) -> product: T"""
-def fake_quant_with_min_max_args(inputs: Any, min: Any = -6.0, max: Any = 6.0, num_bits: Any = 8, narrow_range: Any = False, name: Any = None) -> Any:
+        Cross(a: T, b: T; T: REAL) -> product: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fake_quant_with_min_max_args(inputs: Any, min: Any = -6.0, max: Any = 6.0, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Tensor:
     """TensorFlow's op `FakeQuantWithMinMaxArgs`:
     
-    FakeQuantWithMinMaxArgs(inputs: f32; min: float = -6.0, max: float = 6.0, num_bits: int = 8, narrow_range: bool = False) -> outputs: f32"""
-def fake_quant_with_min_max_args_gradient(gradients: Any, inputs: Any, min: Any = -6.0, max: Any = 6.0, num_bits: Any = 8, narrow_range: Any = False, name: Any = None) -> Any:
+        FakeQuantWithMinMaxArgs(inputs: f32; min: float = -6.0, max: float = 6.0, num_bits: int = 8, narrow_range: bool = False) -> outputs: f32
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fake_quant_with_min_max_args_gradient(gradients: Any, inputs: Any, min: Any = -6.0, max: Any = 6.0, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Tensor:
     """TensorFlow's op `FakeQuantWithMinMaxArgsGradient`:
     
-    FakeQuantWithMinMaxArgsGradient(gradients: f32, inputs: f32; min: float = -6.0, max: float = 6.0, num_bits: int = 8, narrow_range: bool = False) -> backprops: f32"""
-def fake_quant_with_min_max_vars(inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: Any = None) -> Any:
+        FakeQuantWithMinMaxArgsGradient(gradients: f32, inputs: f32; min: float = -6.0, max: float = 6.0, num_bits: int = 8, narrow_range: bool = False) -> backprops: f32
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fake_quant_with_min_max_vars(inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Tensor:
     """TensorFlow's op `FakeQuantWithMinMaxVars`:
     
-    FakeQuantWithMinMaxVars(inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> outputs: f32"""
-def fake_quant_with_min_max_vars_gradient(gradients: Any, inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: Any = None) -> Any:
+        FakeQuantWithMinMaxVars(inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> outputs: f32
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fake_quant_with_min_max_vars_gradient(gradients: Any, inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Any:
     """TensorFlow's op `FakeQuantWithMinMaxVarsGradient`:
     
-    FakeQuantWithMinMaxVarsGradient(gradients: f32, inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> (backprops_wrt_input: f32, backprop_wrt_min: f32, backprop_wrt_max: f32)"""
-def fake_quant_with_min_max_vars_per_channel(inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: Any = None) -> Any:
+        FakeQuantWithMinMaxVarsGradient(gradients: f32, inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> (backprops_wrt_input: f32, backprop_wrt_min: f32, backprop_wrt_max: f32)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fake_quant_with_min_max_vars_per_channel(inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Tensor:
     """TensorFlow's op `FakeQuantWithMinMaxVarsPerChannel`:
     
-    FakeQuantWithMinMaxVarsPerChannel(inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> outputs: f32"""
-def fake_quant_with_min_max_vars_per_channel_gradient(gradients: Any, inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: Any = None) -> Any:
+        FakeQuantWithMinMaxVarsPerChannel(inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> outputs: f32
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fake_quant_with_min_max_vars_per_channel_gradient(gradients: Any, inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Any:
     """TensorFlow's op `FakeQuantWithMinMaxVarsPerChannelGradient`:
     
-    FakeQuantWithMinMaxVarsPerChannelGradient(gradients: f32, inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> (backprops_wrt_input: f32, backprop_wrt_min: f32, backprop_wrt_max: f32)"""
-def fft(input: Any, name: Any = None) -> Any:
+        FakeQuantWithMinMaxVarsPerChannelGradient(gradients: f32, inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> (backprops_wrt_input: f32, backprop_wrt_min: f32, backprop_wrt_max: f32)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fft(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `FFT`:
     
-    FFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def fft2d(input: Any, name: Any = None) -> Any:
+        FFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fft2d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `FFT2D`:
     
-    FFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def fft3d(input: Any, name: Any = None) -> Any:
+        FFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fft3d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `FFT3D`:
     
-    FFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def ifft(input: Any, name: Any = None) -> Any:
+        FFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def ifft(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `IFFT`:
     
-    IFFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def ifft2d(input: Any, name: Any = None) -> Any:
+        IFFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def ifft2d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `IFFT2D`:
     
-    IFFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def ifft3d(input: Any, name: Any = None) -> Any:
+        IFFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def ifft3d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `IFFT3D`:
     
-    IFFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def matrix_determinant(input: Any, name: Any = None) -> Any:
+        IFFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `MatrixDeterminant`:
     
-    MatrixDeterminant(input: T; T: {f16, f32, f64, c64, c128}) -> output: T"""
-def matrix_inverse(input: Any, adjoint: Any = False, name: Any = None) -> Any:
+        MatrixDeterminant(input: T; T: {f16, f32, f64, c64, c128}) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def matrix_inverse(input: Any, adjoint: Any = False, name: str | None = None) -> Tensor:
     """TensorFlow's op `MatrixInverse`:
     
-    MatrixInverse(input: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T"""
-def matrix_solve(matrix: Any, rhs: Any, adjoint: Any = False, name: Any = None) -> Any:
+        MatrixInverse(input: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def matrix_solve(matrix: Any, rhs: Any, adjoint: Any = False, name: str | None = None) -> Tensor:
     """TensorFlow's op `MatrixSolve`:
     
-    MatrixSolve(matrix: T, rhs: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T"""
-def matrix_square_root(input: Any, name: Any = None) -> Any:
+        MatrixSolve(matrix: T, rhs: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `MatrixSquareRoot`:
     
-    MatrixSquareRoot(input: T; T: {f64, f32, f16, c64, c128}) -> output: T"""
-def qr(input: Any, full_matrices: Any = False, name: Any = None) -> Any:
+        MatrixSquareRoot(input: T; T: {f64, f32, f16, c64, c128}) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def qr(input: Any, full_matrices: Any = False, name: str | None = None) -> Any:
     """TensorFlow's op `Qr`:
     
-    Qr(input: T; full_matrices: bool = False, T: {f64, f32, f16, c64, c128}) -> (q: T, r: T)"""
-def quantized_concat(concat_dim: Any, values: Any, input_mins: Any, input_maxes: Any, name: Any = None) -> Any:
+        Qr(input: T; full_matrices: bool = False, T: {f64, f32, f16, c64, c128}) -> (q: T, r: T)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def quantized_concat(concat_dim: Any, values: Any, input_mins: Any, input_maxes: Any, name: str | None = None) -> Any:
     """TensorFlow's op `QuantizedConcat`:
     
-    QuantizedConcat(concat_dim: i32, values: N*T, input_mins: N*f32, input_maxes: N*f32; N: int >= 2, T: {qu8, qi32}) -> (output: T, output_min: f32, output_max: f32)"""
-def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: Any = None) -> Any:
+        QuantizedConcat(concat_dim: i32, values: N*T, input_mins: N*f32, input_maxes: N*f32; N: int >= 2, T: {qu8, qi32}) -> (output: T, output_min: f32, output_max: f32)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: str | None = None) -> Tensor:
     """TensorFlow's op `TensorScatterAdd`:
     
-    TensorScatterAdd(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T"""
-def tensor_scatter_nd_add(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: Any = None) -> Any:
+        TensorScatterAdd(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def tensor_scatter_nd_add(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: str | None = None) -> Tensor:
     """TensorFlow's op `TensorScatterAdd`:
     
-    TensorScatterAdd(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T"""
-def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: Any = None) -> Any:
+        TensorScatterAdd(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: str | None = None) -> Tensor:
     """TensorFlow's op `TensorScatterMax`:
     
-    TensorScatterMax(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T"""
-def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: Any = None) -> Any:
+        TensorScatterMax(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: str | None = None) -> Tensor:
     """TensorFlow's op `TensorScatterMin`:
     
-    TensorScatterMin(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T"""
-def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: Any = None) -> Any:
+        TensorScatterMin(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: str | None = None) -> Tensor:
     """TensorFlow's op `TensorScatterSub`:
     
-    TensorScatterSub(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T"""
-def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: Any = None) -> Any:
+        TensorScatterSub(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: str | None = None) -> Tensor:
     """TensorFlow's op `TensorScatterSub`:
     
-    TensorScatterSub(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T"""
-def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: Any = None) -> Any:
+        TensorScatterSub(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i32, i64}, bad_indices_policy: string = "") -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: str | None = None) -> Tensor:
     """TensorFlow's op `TensorScatterUpdate`:
     
-    TensorScatterUpdate(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i16, i32, i64, u16}, bad_indices_policy: string = "") -> output: T"""
-def tensor_scatter_update(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: Any = None) -> Any:
+        TensorScatterUpdate(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i16, i32, i64, u16}, bad_indices_policy: string = "") -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def tensor_scatter_update(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: str | None = None) -> Tensor:
     """TensorFlow's op `TensorScatterUpdate`:
     
-    TensorScatterUpdate(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i16, i32, i64, u16}, bad_indices_policy: string = "") -> output: T"""
+        TensorScatterUpdate(tensor: T, indices: Tindices, updates: T; T: type, Tindices: {i16, i32, i64, u16}, bad_indices_policy: string = "") -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
 def disable_v2_behavior() -> None:
-    """Nothing to do: flowc never executes eagerly."""
+    """Nothing to do: flowc never executes eagerly. Raises nothing."""
 def acos(x: Any, name: str | None = None) -> Tensor:
     """The arc cosine, in radians, of floats or complex numbers.
     
@@ -1255,7 +1312,7 @@ def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
     
     Takes `(a, x, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
 def imag(input: Any, name: str | None = None) -> Tensor:
-    """The imaginary part of complex numbers, as floats of half their width; of real ones, zeros."""
+    """The imaginary part of complex numbers, as floats of half their width; of real ones, zeros. Of any shape. Raises nothing for tensors."""
 def inv(x: Any, name: str | None = None) -> Tensor:
     """1 / x, of floats or complex numbers.
     
@@ -1349,7 +1406,7 @@ def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     
     Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
 def real(input: Any, name: str | None = None) -> Tensor:
-    """The real part of complex numbers, as floats of half their width; of real ones, the tensor itself."""
+    """The real part of complex numbers, as floats of half their width; of real ones, the tensor itself. Of any shape. Raises nothing for tensors."""
 def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y, of floats or complex numbers.
     
@@ -1430,41 +1487,41 @@ def argmax(input: Any, axis: Any = None, name: str | None = None, dimension: Any
     """The index of the largest element along `axis` (0, if None), which is gone from the result; the first of equal ones. int64, or `output_type`. Raises `TypeError` for dtypes without order, `ValueError` for an axis out of range."""
 def argmin(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = ...) -> Tensor:
     """The index of the smallest element along `axis` (0, if None), which is gone from the result; the first of equal ones. int64, or `output_type`. Raises `TypeError` for dtypes without order, `ValueError` for an axis out of range."""
-def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+def cumprod(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: str | None = None) -> Tensor:
     """The products (of numbers) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range."""
-def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+def cumsum(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: str | None = None) -> Tensor:
     """The sums (of numbers) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range."""
-def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_all(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """Whether all hold of the elements along `axis`, an int or a list (all axes, if None); bools, True of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_any(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """Whether any holds of the elements along `axis`, an int or a list (all axes, if None); bools, False of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The Euclidean norm of the elements along `axis`, an int or a list (all axes, if None); numbers.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
-    """log(sum(exp(x))) of floats, without overflow. Arguments and errors as `reduce_sum`."""
-def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
+    """log(sum(exp(x))) of floats, without overflow. Arguments as `reduce_sum`; raises as it does."""
+def reduce_max(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The largest of the elements along `axis`, an int or a list (all axes, if None); real numbers, the least of the dtype of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The mean of the elements along `axis`, an int or a list (all axes, if None); numbers; that of integers is rounded towards 0.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_min(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The smallest of the elements along `axis`, an int or a list (all axes, if None); real numbers, the largest of the dtype of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The product of the elements along `axis`, an int or a list (all axes, if None); numbers, 1 of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The sum of the elements along `axis`, an int or a list (all axes, if None); numbers, 0 of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
@@ -1497,9 +1554,9 @@ def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name
 def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The sum of the slices of each segment, `num_segments` rows: `segment_ids` has the first dimensions of `data`, in any order; a negative id leaves its slice out. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for an id out of range."""
 def random_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: int | None = None, name: str | None = None) -> Tensor:
-    """Numbers of the normal distribution: floats of `shape`, a list or a vector of integers. `mean` and `stddev` broadcast to it; a `seed` gives the same numbers in every session."""
+    """Numbers of the normal distribution: floats of `shape`, a list or a vector of integers. `mean` and `stddev` broadcast to it; a `seed` gives the same numbers in every session. Raises `TypeError` for other dtypes, `ValueError` for a `shape` that is no vector."""
 def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: int | None = None, name: str | None = None) -> Tensor:
-    """Numbers of the normal distribution, drawn again until they lie within two `stddev`. Arguments as those of `random_normal`."""
+    """Numbers of the normal distribution, drawn again until they lie within two `stddev`. Arguments as those of `random_normal`, and raises as it does."""
 from flowc.api.variables.initializers import Constant as constant_initializer
 from flowc.api.variables.initializers import GlorotNormal as glorot_normal_initializer
 from flowc.api.variables.initializers import GlorotUniform as glorot_uniform_initializer
@@ -1512,25 +1569,25 @@ from flowc.api.variables.initializers import UniformUnitScaling as uniform_unit_
 from flowc.api.variables.initializers import VarianceScaling as variance_scaling_initializer
 from flowc.api.variables.initializers import Zeros as zeros_initializer
 AUTO_REUSE: _AutoReuse
-def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
     """TensorFlow's `ScatterAdd`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
-def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
     """TensorFlow's `ScatterDiv`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
-def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
     """TensorFlow's `ScatterMax`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
-def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
     """TensorFlow's `ScatterMin`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
-def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
     """TensorFlow's `ScatterMul`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
-def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
     """TensorFlow's `ScatterNdAdd`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
-def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
     """TensorFlow's `ScatterNdSub`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
-def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = True, name: str | None = None) -> Any:
     """TensorFlow's `ScatterNdUpdate`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
-def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
     """TensorFlow's `ScatterSub`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
-def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = True, name: str | None = None) -> Any:
     """TensorFlow's `ScatterUpdate`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 bfloat16: DType
 bool: DType

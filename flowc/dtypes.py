@@ -24,7 +24,8 @@ class DType:
 
     The properties are those of TensorFlow's `DType`. A reference dtype (`float32_ref`) is only what
     `Variable.dtype` shows: every function takes it for its `base_dtype`, and whether a tensor
-    refers to a variable's buffer is said by the tensor.
+    refers to a variable's buffer is said by the tensor. Raises `TypeError` where `as_dtype` is
+    given what names none.
     """
 
     short: str

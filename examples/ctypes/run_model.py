@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 INT64 = ctypes.c_int64
 DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64", "u8": "uint8"}
@@ -24,7 +25,7 @@ def check(library: Any, code: int) -> None:
         raise RuntimeError(library.flowc_last_error().decode())
 
 
-def run(library: Any, array: np.ndarray) -> np.ndarray:
+def run(library: Any, array: NDArray[Any]) -> NDArray[Any]:
     """The first output for one input."""
     described = json.loads(library.flowc_metadata())
     dtype = DTYPES[described["inputs"][0]["dtype"]]
@@ -32,7 +33,7 @@ def run(library: Any, array: np.ndarray) -> np.ndarray:
     dims = (INT64 * array.ndim)(*array.shape)
     all_dims = (ctypes.c_void_p * 1)(ctypes.addressof(dims))
 
-    results = []
+    results: list[NDArray[Any]] = []
     for index, output in enumerate(described["outputs"]):
         shape = (INT64 * library.flowc_output_rank(index))()
         check(library, library.flowc_output_dims_for(all_dims, index, shape))

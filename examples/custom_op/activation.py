@@ -6,33 +6,39 @@ It is an `Elementwise` lowering, so that the compiler fuses it with what stands 
 """
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import flowc as tf
 from flowc.extending import Elementwise, same_dims
 
 
-def register():
-    def gradient(b, node, dy):
+def register() -> Callable[..., tf.Tensor]:
+    def gradient(b: Any, node: Any, dy: Any) -> tuple[Any]:
         (x,) = node.inputs
         gate = b.sigmoid(x)
         slope = b.mul(gate, b.add(b.mul(x, b.sub(1.0, gate)), 1.0))
         return (b.mul(dy, slope),)
 
+    def body(k: Any, x: Any) -> Any:
+        return k.div(x, k.add(k.exp(k.neg(x)), 1))
+
     @tf.register_op(
         "Gated(x: T; T: {float, double}) -> y: T",
         shape_fn=same_dims,
-        lowering=Elementwise(lambda k, x: k.div(x, k.add(k.exp(k.neg(x)), 1))),
+        lowering=Elementwise(body),
         gradient=gradient,
     )
-    def gated(x):
+    def gated(x: NDArray[Any]) -> NDArray[Any]:
         return x / (1 + np.exp(-x))
 
     return gated
 
 
-def main(folder):
+def main(folder: str) -> tuple[float, float]:
     gated = register()
     tf.testing.check_op("Gated", np.linspace(-3, 3, 7).astype(np.float32), gradient=True)
 

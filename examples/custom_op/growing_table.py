@@ -8,38 +8,45 @@ time, take its lock.
 
 import sys
 import threading
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 import flowc as tf
 
+Keys = NDArray[np.int64]
+Rows = NDArray[np.float32]
+Op = Callable[..., tf.Tensor]
+
 
 class GrowingTable:
-    def __init__(self, dim):
-        self.dim, self.rows, self.lock = dim, {}, threading.Lock()
+    def __init__(self, dim: int) -> None:
+        self.dim, self.lock = dim, threading.Lock()
+        self.rows: dict[int, NDArray[np.float32]] = {}
 
-    def pull(self, keys):
+    def pull(self, keys: Keys) -> Rows:
         """A row for each key; a key that is new gets one of zeros."""
         with self.lock:
             rows = [self.rows.setdefault(k, np.zeros(self.dim, "f")) for k in keys.ravel().tolist()]
             return np.array(rows, np.float32).reshape(*keys.shape, self.dim)
 
-    def push(self, keys, deltas):
+    def push(self, keys: Keys, deltas: Rows) -> None:
         with self.lock:
             for key, delta in zip(keys.ravel().tolist(), deltas.reshape(-1, self.dim)):
                 self.rows[key] = self.rows[key] + delta
 
-    def save(self):
+    def save(self) -> tuple[Keys, Rows]:
         with self.lock:
             rows = np.array(list(self.rows.values()), np.float32).reshape(-1, self.dim)
             return np.array(list(self.rows), np.int64), rows
 
-    def restore(self, keys, rows):
+    def restore(self, keys: Keys, rows: Rows) -> None:
         with self.lock:
             self.rows = dict(zip(keys.tolist(), rows))
 
 
-def register():
+def register() -> tuple[Op, Op, Op]:
     table = tf.register_resource(
         "GrowingTable",
         GrowingTable,
@@ -66,7 +73,7 @@ def register():
     return table, pull, push
 
 
-def main(folder):
+def main(folder: str) -> Rows:
     table, pull, push = register()
     tf.reset_default_graph()
     words = table(dim=4, name="words")

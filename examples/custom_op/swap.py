@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 import flowc as tf
 from flowc.cli.entry import run_command_line
@@ -17,7 +18,7 @@ IDS = np.array([[1, 4], [3, 1], [0, 2]], np.int64)
 TARGETS = np.array([[1.0], [0.0], [2.0]], np.float32)
 
 
-def build(folder):
+def build(folder: str) -> str:
     """An archive with the kernel, for Sessions and for libraries."""
     source = Path(__file__).with_name("pull_embedding.cc")
     flags = ["-O2", "-fPIC", *tf.sysconfig.get_compile_flags()]
@@ -26,7 +27,7 @@ def build(folder):
     return f"{folder}/pull.a"
 
 
-def network():
+def network() -> tuple[tf.Tensor, tf.Tensor]:
     ids = tf.placeholder(tf.int64, [None, 2], name="ids")
     table = tf.get_variable("embedding", [5, 3], initializer=tf.random_normal_initializer(seed=3))
     rows = tf.gather(table, ids, axis=0, name="embedding_lookup")
@@ -35,7 +36,7 @@ def network():
     return ids, tf.identity(y, name="y")
 
 
-def train_first(folder):
+def train_first(folder: str) -> NDArray[np.float32]:
     """A model of GatherV2, trained and saved; what it says."""
     with tf.Graph().as_default(), tf.Session() as session:
         ids, y = network()
@@ -54,9 +55,9 @@ def train_first(folder):
     return said
 
 
-def register_gradient():
+def register_gradient() -> None:
     @tf.RegisterGradient("PullEmbedding")
-    def _(op, dy):
+    def gradient(op: tf.Operation, dy: tf.Tensor) -> tuple[tf.IndexedSlices, None]:
         params, ids = op.inputs
         width = params.shape.as_list()[1]
         rows = tf.IndexedSlices(
@@ -65,7 +66,7 @@ def register_gradient():
         return rows, None
 
 
-def main(folder):
+def main(folder: str) -> tuple[float, float, NDArray[np.float32], NDArray[np.float32]]:
     archive = build(folder)
     before = train_first(folder)
     swap = "--replace GatherV2=PullEmbedding --where name~^embedding_lookup"
@@ -78,6 +79,7 @@ def main(folder):
     register_gradient()
     tf.reset_default_graph()
     saver = tf.train.import_meta_graph(f"{folder}/swapped.meta")
+    assert saver is not None
     graph = tf.get_default_graph()
     assert graph.get_operation_by_name("embedding_lookup").type == "PullEmbedding"
     ids, y = graph.get_tensor_by_name("ids:0"), graph.get_tensor_by_name("y:0")

@@ -13,15 +13,16 @@ import time
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 import flowc_runtime
 
 FOLDER = Path(__file__).parent
 
 
-def best_seconds(model: flowc_runtime.Model, images: np.ndarray, times: int) -> float:
+def best_seconds(model: flowc_runtime.Model, images: NDArray[np.float32], times: int) -> float:
     """The time of the fastest of several runs."""
-    found = []
+    found: list[float] = []
     for _ in range(times):
         start = time.perf_counter()
         model(images)

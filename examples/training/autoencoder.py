@@ -5,7 +5,7 @@ from data import batches, digits
 import flowc as tf
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     images, _ = digits()
     x = tf.placeholder(tf.float32, [None, 8, 8])
     flat = tf.reshape(x, [-1, 64])
@@ -18,7 +18,7 @@ def train(steps=200):
     loss = tf.reduce_mean(tf.squared_difference(decoded, flat))
     step = tf.train.RMSPropOptimizer(0.01, momentum=0.5, centered=True).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for rows in batches(len(images), 32, steps):

@@ -8,25 +8,28 @@ import flowc as tf
 LENGTH, TAGS, WORDS = 8, 4, 15
 
 
-def log_partition(scores, transitions):
+def log_partition(scores: tf.Tensor, transitions: tf.Variable) -> tf.Tensor:
     """The logarithm of the sum over all paths of scores f32[batch, LENGTH, TAGS]."""
 
-    def step(place, forward):
+    def step(place: tf.Tensor, forward: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         paths = forward[:, :, None] + transitions
         return place + 1, tf.reduce_logsumexp(paths, axis=1) + scores[:, place]
 
+    def has_more(place: tf.Tensor, forward: tf.Tensor) -> tf.Tensor:
+        return place < LENGTH
+
     first = tf.constant(1), scores[:, 0]
-    _, last = tf.while_loop(lambda place, _: place < LENGTH, step, first)
+    _, last = tf.while_loop(has_more, step, first)
     return tf.reduce_logsumexp(last, axis=1)
 
 
-def path_score(scores, transitions, tags):
+def path_score(scores: tf.Tensor, transitions: tf.Variable, tags: tf.Tensor) -> tf.Tensor:
     of_tags = tf.reduce_sum(scores * tf.one_hot(tags, TAGS), [1, 2])
     pairs = tf.stack([tags[:, :-1], tags[:, 1:]], axis=-1)
     return of_tags + tf.reduce_sum(tf.gather_nd(transitions, pairs), 1)
 
 
-def train(steps=100):
+def train(steps: int = 100) -> list[float]:
     random = np.random.RandomState(12)
     of_word = random.randint(0, TAGS, WORDS)
     words, tags = (tf.placeholder(tf.int32, [None, LENGTH]) for _ in range(2))
@@ -38,7 +41,7 @@ def train(steps=100):
     loss = -tf.reduce_mean(likelihood)
     step = tf.train.GradientDescentOptimizer(0.3).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

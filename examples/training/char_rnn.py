@@ -9,7 +9,7 @@ TEXT = "the quick brown fox jumps over the lazy dog and runs back to the quiet o
 PIECE, BATCH, WIDTH = 10, 8, 24
 
 
-def train(steps=100):
+def train(steps: int = 100) -> list[float]:
     characters = sorted(set(TEXT))
     codes = np.array([characters.index(c) for c in TEXT * 40], np.int32)
     rows = codes[: len(codes) // BATCH * BATCH].reshape(BATCH, -1)
@@ -30,7 +30,7 @@ def train(steps=100):
     gradients, _ = tf.clip_by_global_norm(tf.gradients(loss, variables), 1.0)
     step = tf.train.AdamOptimizer(0.02).apply_gradients(zip(gradients, variables))
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         held = session.run(state)

@@ -5,7 +5,7 @@ import numpy as np
 import flowc as tf
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     random = np.random.RandomState(14)
     x_data = random.uniform(-1, 1, [256, 3])
     y_data = np.sin(3 * x_data[:, :1]) + x_data[:, 1:2] * x_data[:, 2:]
@@ -18,7 +18,7 @@ def train(steps=200):
     loss = tf.losses.get_total_loss()
     step = tf.train.AdamOptimizer(0.01).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

@@ -2,14 +2,19 @@
 
 import os
 import tempfile
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from data import batches, digits
+from numpy.typing import NDArray
 
 import flowc as tf
 
+Deploy = Callable[[str, NDArray[Any], NDArray[Any]], None]
 
-def train(steps=100, deploy=None):
+
+def train(steps: int = 100, deploy: Deploy | None = None) -> list[float]:
     """`deploy`: what is called with the folder of the SavedModel and images, before it goes."""
     images, labels = digits()
     x = tf.placeholder(tf.float32, [None, 8, 8], name="images")
@@ -22,7 +27,7 @@ def train(steps=100, deploy=None):
     loss = tf.reduce_mean(entropy)
     step = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tempfile.TemporaryDirectory() as parent:
         folder = os.path.join(parent, "model")
         with tf.Session() as session:
@@ -43,7 +48,7 @@ def train(steps=100, deploy=None):
     return losses
 
 
-def compiled(folder, images, wanted):
+def compiled(folder: str, images: NDArray[Any], wanted: NDArray[Any]) -> None:
     """The SavedModel as a library that needs no Python."""
     program = tf.compile(folder, out=os.path.join(folder, "model.so"))
     np.testing.assert_allclose(program(images), wanted, rtol=1e-5, atol=1e-7)

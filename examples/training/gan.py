@@ -1,11 +1,15 @@
 """Two networks against each other on points of a ring: variables by scope, two optimizers."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 import flowc as tf
 
 
-def dense(x, size, name, activation=None):
+def dense(
+    x: tf.Tensor, size: int, name: str, activation: Callable[..., tf.Tensor] | None = None
+) -> tf.Tensor:
     with tf.variable_scope(name):
         start = tf.glorot_uniform_initializer(seed=2)
         kernel = tf.get_variable("kernel", [x.shape[1], size], initializer=start)
@@ -14,23 +18,23 @@ def dense(x, size, name, activation=None):
         return y if activation is None else activation(y)
 
 
-def generator(noise):
+def generator(noise: tf.Tensor) -> tf.Tensor:
     with tf.variable_scope("generator"):
         return dense(dense(noise, 16, "hidden", tf.nn.relu), 2, "point")
 
 
-def discriminator(point, reuse=None):
+def discriminator(point: tf.Tensor, reuse: bool | None = None) -> tf.Tensor:
     with tf.variable_scope("discriminator", reuse=reuse):
         return dense(dense(point, 16, "hidden", tf.nn.leaky_relu), 1, "logit")
 
 
-def cross_entropy(logits, is_real):
+def cross_entropy(logits: tf.Tensor, is_real: bool) -> tf.Tensor:
     labels = tf.ones_like(logits) if is_real else tf.zeros_like(logits)
     found = tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
     return tf.reduce_mean(found)
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     random = np.random.RandomState(3)
     real = tf.placeholder(tf.float32, [None, 2])
     noise = tf.placeholder(tf.float32, [None, 3])
@@ -43,7 +47,7 @@ def train(steps=200):
     d_step = tf.train.AdamOptimizer(0.01, beta1=0.5).minimize(d_loss, var_list=d_variables)
     g_step = tf.train.AdamOptimizer(0.01, beta1=0.5).minimize(g_loss, var_list=g_variables)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

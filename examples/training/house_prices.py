@@ -5,7 +5,7 @@ import numpy as np
 import flowc as tf
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     random = np.random.RandomState(13)
     features = random.rand(200, 4)
     prices = features.dot([3.0, -1.0, 2.0, 0.5])[:, None] + 1.0 + 0.1 * random.randn(200, 1)
@@ -16,7 +16,7 @@ def train(steps=200):
     (gradient,) = tf.gradients(loss, [weights])
     step = tf.assign_sub(weights, 0.1 * gradient)
 
-    losses = []
+    losses: list[float] = []
     data = np.hstack([features, np.ones([200, 1])])
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())

@@ -1,17 +1,18 @@
 """LeNet on digits: convolutions, pooling, momentum, and summaries of weights and losses."""
 
 import tempfile
+from typing import Any
 
 from data import batches, digits
 
 import flowc as tf
 
 
-def weights(name, shape):
+def weights(name: str, shape: list[Any]) -> tf.Variable:
     return tf.get_variable(name, shape, initializer=tf.glorot_uniform_initializer(seed=3))
 
 
-def convolved(x, name, size, channels):
+def convolved(x: tf.Tensor, name: str, size: int, channels: int) -> tf.Tensor:
     with tf.variable_scope(name):
         kernel = weights("kernel", [size, size, x.shape[-1], channels])
         bias = tf.get_variable("bias", [channels], initializer=tf.zeros_initializer())
@@ -20,7 +21,7 @@ def convolved(x, name, size, channels):
         return tf.nn.max_pool(y, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
 
 
-def train(steps=100):
+def train(steps: int = 100) -> list[float]:
     images, labels = digits()
     x = tf.placeholder(tf.float32, [None, 8, 8])
     y = tf.placeholder(tf.int32, [None])
@@ -39,7 +40,7 @@ def train(steps=100):
         tf.summary.histogram(variable.op.name, variable)
     summaries = tf.summary.merge_all()
 
-    losses = []
+    losses: list[float] = []
     with tempfile.TemporaryDirectory() as logs, tf.Session() as session:
         writer = tf.summary.FileWriter(logs, session.graph)
         session.run(tf.global_variables_initializer())

@@ -5,7 +5,7 @@ import numpy as np
 import flowc as tf
 
 
-def train(steps=1000):
+def train(steps: int = 1000) -> list[float]:
     random = np.random.RandomState(0)
     x_data, y_data = random.random_sample(100), random.random_sample(100)
 
@@ -16,7 +16,7 @@ def train(steps=1000):
     loss = tf.reduce_sum(tf.square(weight * x + bias - y))
     step = tf.train.GradientDescentOptimizer(0.001).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

@@ -5,7 +5,7 @@ from data import batches, digits
 import flowc as tf
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     images, labels = digits()
     x = tf.placeholder(tf.float32, [None, 8, 8])
     y = tf.placeholder(tf.int32, [None])
@@ -19,7 +19,7 @@ def train(steps=200):
     right = tf.equal(tf.cast(tf.argmax(logits, 1), tf.int32), y)
     accuracy = tf.reduce_mean(tf.cast(right, tf.float32))
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for rows in batches(len(images), 32, steps):

@@ -1,18 +1,19 @@
 """Ratings as products of rows of two tables: gradients stay sparse, Adagrad updates only rows."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 import flowc as tf
 
 USERS, ITEMS, RANK = 50, 40, 6
 
 
-def ratings(random):
+def ratings(random: np.random.RandomState) -> NDArray[np.float32]:
     users, items = random.randn(USERS, 3), random.randn(ITEMS, 3)
     return users.dot(items.T).astype(np.float32)
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     random = np.random.RandomState(1)
     known = ratings(random)
     user, item = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
@@ -26,7 +27,7 @@ def train(steps=200):
     loss = tf.reduce_mean(tf.square(found - rating))
     step = tf.train.AdagradOptimizer(0.3).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

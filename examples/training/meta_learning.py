@@ -1,30 +1,35 @@
 """Model-agnostic meta-learning of sines: the gradient of a loss after a step of gradient descent,
 so gradients of gradients."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 import flowc as tf
 
 POINTS, TASKS = 10, 4
+Weights = Sequence[tf.Variable | tf.Tensor]
 
 
-def predicted(x, weights):
+def predicted(x: tf.Tensor, weights: Weights) -> tf.Tensor:
     hidden = tf.nn.tanh(tf.matmul(x, weights[0]) + weights[1])
     return tf.matmul(hidden, weights[2]) + weights[3]
 
 
-def loss_of(x, y, weights):
+def loss_of(x: tf.Tensor, y: tf.Tensor, weights: Weights) -> tf.Tensor:
     return tf.reduce_mean(tf.square(predicted(x, weights) - y))
 
 
-def tasks(random):
+def tasks(random: np.random.RandomState) -> tuple[NDArray[Any], NDArray[Any]]:
     amplitude, phase = random.uniform(0.5, 2, TASKS), random.uniform(0, np.pi, TASKS)
     x = random.uniform(-3, 3, [TASKS, 2 * POINTS, 1])
     y = amplitude[:, None, None] * np.sin(x + phase[:, None, None])
     return x, y
 
 
-def train(steps=100):
+def train(steps: int = 100) -> list[float]:
     random = np.random.RandomState(7)
     x = tf.placeholder(tf.float32, [TASKS, 2 * POINTS, 1])
     y = tf.placeholder(tf.float32, [TASKS, 2 * POINTS, 1])
@@ -35,7 +40,7 @@ def train(steps=100):
         tf.get_variable("w2", [20, 1], initializer=start),
         tf.get_variable("b2", [1], initializer=tf.zeros_initializer()),
     ]
-    later = []
+    later: list[tf.Tensor] = []
     for task in range(TASKS):
         first = loss_of(x[task, :POINTS], y[task, :POINTS], weights)
         gradients = tf.gradients(first, weights)
@@ -44,7 +49,7 @@ def train(steps=100):
     loss = tf.add_n(later) / TASKS
     step = tf.train.AdamOptimizer(0.01).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

@@ -1,11 +1,15 @@
 """Two hidden layers on digits, Adam, and a rate that decays."""
 
+from collections.abc import Callable
+
 from data import batches, digits
 
 import flowc as tf
 
 
-def dense(x, size, name, activation=None):
+def dense(
+    x: tf.Tensor, size: int, name: str, activation: Callable[..., tf.Tensor] | None = None
+) -> tf.Tensor:
     with tf.variable_scope(name):
         start = tf.glorot_uniform_initializer(seed=len(name))
         kernel = tf.get_variable("kernel", [x.shape[1], size], initializer=start)
@@ -14,7 +18,7 @@ def dense(x, size, name, activation=None):
         return y if activation is None else activation(y)
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     images, labels = digits()
     x = tf.placeholder(tf.float32, [None, 8, 8])
     y = tf.placeholder(tf.int32, [None])
@@ -27,7 +31,7 @@ def train(steps=200):
     rate = tf.train.exponential_decay(0.01, count, 50, 0.7, staircase=True)
     step = tf.train.AdamOptimizer(rate).minimize(loss, global_step=count)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for rows in batches(len(images), 32, steps):

@@ -10,18 +10,20 @@ import flowc as tf
 class Losses(tf.train.SessionRunHook):
     """Keeps the loss of every step."""
 
-    def __init__(self, loss):
+    def __init__(self, loss: tf.Tensor) -> None:
         self.loss = loss
-        self.found = []
+        self.found: list[float] = []
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: tf.train.SessionRunContext) -> tf.train.SessionRunArgs:
         return tf.train.SessionRunArgs(self.loss)
 
-    def after_run(self, run_context, run_values):
+    def after_run(
+        self, run_context: tf.train.SessionRunContext, run_values: tf.train.SessionRunValues
+    ) -> None:
         self.found.append(run_values.results)
 
 
-def train(steps=100):
+def train(steps: int = 100) -> list[float]:
     images, labels = digits()
     x, y = tf.placeholder(tf.float32, [None, 8, 8]), tf.placeholder(tf.int32, [None])
     start = tf.glorot_uniform_initializer(seed=67)

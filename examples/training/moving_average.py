@@ -5,7 +5,7 @@ import numpy as np
 import flowc as tf
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     random = np.random.RandomState(4)
     x_data = random.randn(256, 5).astype(np.float32)
     y_data = (x_data.dot(random.randn(5)) > 0).astype(np.float32)
@@ -13,7 +13,7 @@ def train(steps=200):
     weights = tf.Variable(tf.zeros([5]), name="weights")
     bias = tf.Variable(0.0, name="bias")
 
-    def loss_of(weights, bias):
+    def loss_of(weights: tf.Variable | None, bias: tf.Variable | None) -> tf.Tensor:
         logits = tf.reduce_sum(x * weights, 1) + bias
         found = tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits)
         return tf.reduce_mean(found)
@@ -29,7 +29,7 @@ def train(steps=200):
         step = averages.apply([weights, bias])
     averaged = loss_of(averages.average(weights), averages.average(bias))
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

@@ -1,23 +1,25 @@
 """Gradients of one's own: binary activations that let gradients straight through, by a registered
 gradient and by a custom one."""
 
+from collections.abc import Callable
+
 from data import batches, digits
 
 import flowc as tf
 
 
 @tf.RegisterGradient("StraightThrough")
-def straight_through(op, gradient):
+def straight_through(op: tf.Operation, gradient: tf.Tensor) -> tf.Tensor:
     return gradient * tf.cast(tf.abs(op.inputs[0]) <= 1.0, tf.float32)
 
 
 @tf.custom_gradient
-def scaled(x):
+def scaled(x: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
     """x, whose gradient is halved."""
     return tf.identity(x), lambda gradient: 0.5 * gradient
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     images, labels = digits()
     x, y = tf.placeholder(tf.float32, [None, 8, 8]), tf.placeholder(tf.int32, [None])
     start = tf.glorot_uniform_initializer(seed=59)
@@ -31,7 +33,7 @@ def train(steps=200):
     loss = tf.reduce_mean(entropy)
     step = tf.train.AdadeltaOptimizer(1.0).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for rows in batches(len(images), 32, steps):

@@ -1,15 +1,23 @@
 """A policy for a corridor, improved by the gradient of the log-probability of what it did."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 import flowc as tf
 
 PLACES, LENGTH = 6, 12
 
 
-def walk(random, probabilities):
+def walk(
+    random: np.random.RandomState, probabilities: NDArray[Any]
+) -> tuple[list[int], list[int], NDArray[Any]]:
     """One walk by the policy: places, actions (0: left, 1: right), and what each step earned."""
-    place, places, actions, rewards = 2, [], [], []
+    place = 2
+    places: list[int] = []
+    actions: list[int] = []
+    rewards: list[float] = []
     for _ in range(LENGTH):
         action = int(random.rand() < probabilities[place, 1])
         places.append(place)
@@ -19,7 +27,7 @@ def walk(random, probabilities):
     return places, actions, np.cumsum(rewards[::-1])[::-1]
 
 
-def train(steps=100):
+def train(steps: int = 100) -> list[float]:
     random = np.random.RandomState(5)
     place, action = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
     gain = tf.placeholder(tf.float32, [None])
@@ -30,12 +38,13 @@ def train(steps=100):
     loss = tf.reduce_mean(cost * gain)
     step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):
             # Rounded, so that the last bit of a probability decides no action.
-            places, actions, gains = walk(random, np.round(session.run(policy), 4))
+            chances: NDArray[np.float32] = session.run(policy)
+            places, actions, gains = walk(random, np.round(chances, 4))
             feeds = {place: places, action: actions, gain: gains}
             losses.append(session.run([step, loss], feeds)[1])
         print(f"goes right with {np.round(session.run(policy)[:, 1], 2)}")

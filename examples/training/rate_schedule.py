@@ -5,7 +5,7 @@ import numpy as np
 import flowc as tf
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     random = np.random.RandomState(15)
     matrix = random.randn(20, 6)
     vector = matrix.dot(random.randn(6)) + 0.1 * random.randn(20)
@@ -19,7 +19,7 @@ def train(steps=200):
     rate = tf.cond(count < 10, lambda: warm, lambda: pieces)
     step = tf.train.ProximalGradientDescentOptimizer(rate).minimize(loss, count)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

@@ -1,11 +1,13 @@
 """A small residual network on digits: tf.layers, and batch normalisation with its update ops."""
 
+from typing import Any
+
 from data import batches, digits
 
 import flowc as tf
 
 
-def convolved(x, channels, name, training):
+def convolved(x: tf.Tensor, channels: Any, name: str, training: tf.Tensor) -> tf.Tensor:
     start = tf.glorot_uniform_initializer(seed=43)
     with tf.variable_scope(name):
         x = tf.layers.conv2d(
@@ -14,13 +16,13 @@ def convolved(x, channels, name, training):
         return tf.layers.batch_normalization(x, training=training, momentum=0.9)
 
 
-def block(x, name, training):
+def block(x: tf.Tensor, name: str, training: tf.Tensor) -> tf.Tensor:
     with tf.variable_scope(name):
         y = tf.nn.relu(convolved(x, x.shape[-1], "first", training))
         return tf.nn.relu(x + convolved(y, x.shape[-1], "second", training))
 
 
-def train(steps=60):
+def train(steps: int = 60) -> list[float]:
     images, labels = digits()
     x, y = tf.placeholder(tf.float32, [None, 8, 8]), tf.placeholder(tf.int32, [None])
     training = tf.placeholder_with_default(False, [])
@@ -35,7 +37,7 @@ def train(steps=60):
     with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
         step = tf.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for rows in batches(len(images), 32, steps):

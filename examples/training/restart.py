@@ -3,13 +3,15 @@ checkpoint, a new graph and session, and the rest."""
 
 import os
 import tempfile
+from typing import Any
 
 from data import batches, digits
+from numpy.typing import NDArray
 
 import flowc as tf
 
 
-def model():
+def model() -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Operation, tf.Variable]:
     x, y = tf.placeholder(tf.float32, [None, 8, 8]), tf.placeholder(tf.int32, [None])
     start = tf.glorot_uniform_initializer(seed=61)
     weights = tf.get_variable("weights", [64, 10], initializer=start)
@@ -21,9 +23,11 @@ def model():
     return x, y, loss, step, count
 
 
-def part(folder, rows_of_steps, images, labels):
+def part(
+    folder: str, rows_of_steps: list[NDArray[Any]], images: NDArray[Any], labels: NDArray[Any]
+) -> list[float]:
     """Some steps from the last checkpoint in the folder, if there is one."""
-    losses = []
+    losses: list[float] = []
     with tf.Graph().as_default(), tf.Session() as session:
         x, y, loss, step, count = model()
         saver = tf.train.Saver()
@@ -38,13 +42,14 @@ def part(folder, rows_of_steps, images, labels):
     return losses
 
 
-def train(steps=100):
+def train(steps: int = 100) -> list[float]:
     images, labels = digits()
     rows = list(batches(len(images), 32, steps))
     with tempfile.TemporaryDirectory() as folder:
         first = part(folder, rows[: steps // 2], images, labels)
         rest = part(folder, rows[steps // 2 :], images, labels)
-        print(f"checkpoint: {os.path.basename(tf.train.latest_checkpoint(folder))}")
+        last = tf.train.latest_checkpoint(folder)
+        print(f"checkpoint: {last and os.path.basename(last)}")
     return first + rest
 
 

@@ -6,7 +6,7 @@ from data import batches, digits
 import flowc as tf
 
 
-def train(steps=100):
+def train(steps: int = 100) -> list[float]:
     images, labels = digits()
     random = np.random.RandomState(10)
     x, y = tf.placeholder(tf.float32, [None, 8, 8]), tf.placeholder(tf.int32, [None])
@@ -21,7 +21,7 @@ def train(steps=100):
     loss = tf.reduce_mean(entropy)
     step = tf.train.AdamOptimizer(0.02).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for rows in batches(len(images), 32, steps):

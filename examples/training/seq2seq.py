@@ -7,14 +7,14 @@ import flowc as tf
 LENGTH, TOKENS, WIDTH = 5, 10, 24
 
 
-def attended(query, memory, name="attention"):
+def attended(query: tf.Tensor, memory: tf.Tensor, name: str = "attention") -> tf.Tensor:
     with tf.variable_scope(name, reuse=tf.AUTO_REUSE):
         kernel = tf.get_variable("kernel", [WIDTH, WIDTH])
     scores = tf.einsum("bw,blw->bl", tf.matmul(query, kernel), memory)
     return tf.einsum("bl,blw->bw", tf.nn.softmax(scores), memory)
 
 
-def train(steps=100):
+def train(steps: int = 100) -> list[float]:
     random = np.random.RandomState(11)
     read = tf.placeholder(tf.int32, [None, LENGTH])
     wanted = tf.placeholder(tf.int32, [None, LENGTH])
@@ -29,7 +29,7 @@ def train(steps=100):
         out = tf.get_variable("out", [2 * WIDTH, TOKENS])
         # The decoder is given what it should have said (teacher forcing), after a first sign.
         said = tf.fill([tf.shape(read)[0]], TOKENS)
-        logits = []
+        logits: list[tf.Tensor] = []
         for place in range(LENGTH):
             with tf.variable_scope("decoder", reuse=place > 0):
                 given = tf.nn.embedding_lookup(embeddings, said)
@@ -43,7 +43,7 @@ def train(steps=100):
     loss = tf.reduce_mean(entropy)
     step = tf.train.AdamOptimizer(0.01).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

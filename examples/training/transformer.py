@@ -7,23 +7,23 @@ import flowc as tf
 LENGTH, TOKENS, WIDTH, HEADS = 6, 8, 16, 2
 
 
-def projected(x, size, name):
+def projected(x: tf.Tensor, size: int, name: str) -> tf.Tensor:
     start = tf.glorot_uniform_initializer(seed=13)
     kernel = tf.get_variable(name, [x.shape[-1], size], initializer=start)
     return tf.tensordot(x, kernel, [[2], [0]])
 
 
-def normalized(x, name):
+def normalized(x: tf.Tensor, name: str) -> tf.Tensor:
     mean, variance = tf.nn.moments(x, [-1], keep_dims=True)
     scale = tf.get_variable(name, [WIDTH], initializer=tf.ones_initializer())
     return (x - mean) * tf.rsqrt(variance + 1e-5) * scale
 
 
-def heads(x):
+def heads(x: tf.Tensor) -> tf.Tensor:
     return tf.transpose(tf.reshape(x, [-1, LENGTH, HEADS, WIDTH // HEADS]), [0, 2, 1, 3])
 
 
-def attention(x):
+def attention(x: tf.Tensor) -> tf.Tensor:
     query, key, value = (heads(projected(x, WIDTH, n)) for n in ("query", "key", "value"))
     weights = tf.matmul(query, key, transpose_b=True) / np.sqrt(WIDTH // HEADS)
     found = tf.matmul(tf.nn.softmax(weights), value)
@@ -31,7 +31,7 @@ def attention(x):
     return projected(merged, WIDTH, "merged")
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     random = np.random.RandomState(6)
     tokens = tf.placeholder(tf.int32, [None, LENGTH])
     start = tf.glorot_uniform_initializer(seed=12)
@@ -47,7 +47,7 @@ def train(steps=200):
     loss = tf.reduce_mean(entropy)
     step = tf.train.AdamOptimizer(0.01).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

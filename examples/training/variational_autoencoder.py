@@ -7,7 +7,7 @@ import flowc as tf
 SIZE, CODE = 64, 4
 
 
-def dense(x, size, name):
+def dense(x: tf.Tensor, size: int, name: str) -> tf.Tensor:
     with tf.variable_scope(name):
         start = tf.glorot_uniform_initializer(seed=11)
         kernel = tf.get_variable("kernel", [x.shape[1], size], initializer=start)
@@ -15,7 +15,7 @@ def dense(x, size, name):
         return tf.matmul(x, kernel) + bias
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     images, _ = digits()
     x = tf.placeholder(tf.float32, [32, 8, 8])
     flat = tf.reshape(x, [-1, SIZE])
@@ -31,7 +31,7 @@ def train(steps=200):
     loss = tf.reduce_mean(tf.reduce_sum(entropy, axis=1) + divergence)
     step = tf.train.AdamOptimizer(0.005).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for rows in batches(len(images), 32, steps):

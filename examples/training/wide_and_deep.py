@@ -7,7 +7,7 @@ import flowc as tf
 AGES, CITIES = 8, 12
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     random = np.random.RandomState(8)
     truth = random.randn(AGES, CITIES)
     age, city = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
@@ -34,7 +34,7 @@ def train(steps=200):
         tf.train.AdagradOptimizer(0.1).minimize(loss, var_list=of_deep),
     )
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

@@ -1,25 +1,28 @@
 """Word vectors by skip-grams and noise-contrastive estimation. The program draws the noise itself,
 so that it is the same everywhere (`tf.nn.log_uniform_candidate_sampler` draws it in the graph)."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 import flowc as tf
 
 WORDS, WIDTH, NOISE = 60, 12, 8
 
 
-def text(random):
+def text(random: np.random.RandomState) -> NDArray[Any]:
     """A text in which a word is mostly followed by one near to it."""
     steps = random.choice([-1, 1, 2, 7], 3000, p=[0.3, 0.4, 0.2, 0.1])
     return np.cumsum(steps) % WORDS
 
 
-def chances(words):
+def chances(words: NDArray[Any]) -> NDArray[Any]:
     """How probable words are as noise, in a language whose rare words have high numbers."""
     return np.log((words + 2.0) / (words + 1.0)) / np.log(WORDS + 1.0)
 
 
-def train(steps=200):
+def train(steps: int = 200) -> list[float]:
     random = np.random.RandomState(9)
     words = text(random)
     centre, context = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int64, [None, 1])
@@ -45,7 +48,7 @@ def train(steps=200):
     loss = tf.reduce_mean(costs)
     step = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
 
-    losses = []
+    losses: list[float] = []
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(steps):

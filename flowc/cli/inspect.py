@@ -111,7 +111,7 @@ def described(graph: Graph) -> dict[str, Any]:
     everything = list(all_nodes(graph))
     nodes = [(name, node.type) for name, node in everything]
     histogram = Counter(op_type for _, op_type in nodes)
-    inputs, outputs, problem = _ports_of(graph)
+    inputs, outputs, defaults, problem = _ports_of(graph)
     feeds, fetches = [t for _, t, _ in inputs], [t for _, t, _ in outputs]
     needed = [(name, node.type) for name, node in needed_nodes(graph, fetches, [], feeds)]
     return {
@@ -133,6 +133,7 @@ def described(graph: Graph) -> dict[str, Any]:
         },
         "inputs": [{"name": n, "tensor": t.name, "type": text} for n, t, text in inputs],
         "outputs": [{"name": n, "tensor": t.name, "type": text} for n, t, text in outputs],
+        "defaults": defaults,
         "no_default": problem,
         "ops": dict(histogram.most_common()),
         "needed_nodes": len(needed),
@@ -146,17 +147,25 @@ def described(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], str | None]:
-    """The default inputs and outputs, each with its type; where a type must be given first, the
-    placeholders as they are, and what the problem is."""
+def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], list[dict[str, str]], str | None]:
+    """The default inputs and outputs, each with its type, and the inputs that have a value where
+    nobody feeds them; where a type must be given first, the placeholders as they are, and what the
+    problem is."""
+    from flowc.cli.models import shown_value
     from flowc.errors import FlowcError
     from flowc.extract.interface import choose_interface, default_fetches, is_placeholder
+    from flowc.extract.set_inputs import defaults_of
     from flowc.extract.size_unification import with_joined_sizes
 
     try:
         chosen = with_joined_sizes(graph, choose_interface(graph))
         inputs = [(f.name, f.tensor, str(f.type)) for f in chosen.feeds]
-        return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in chosen.fetches], None
+        outputs = [(f.name, f.tensor, _of(f.tensor)) for f in chosen.fetches]
+        defaults = [
+            {"name": f.name, "type": str(f.type), "value": shown_value(f.value)}
+            for f in defaults_of(chosen)
+        ]
+        return inputs, outputs, defaults, None
     except FlowcError as error:
         problem = str(error)
     starts = [op for op in graph.get_operations() if is_placeholder(op)]
@@ -165,7 +174,7 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], str | None]:
         fetches = default_fetches(graph)[0]
     except FlowcError:
         fetches = []
-    return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in fetches], problem
+    return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in fetches], [], problem
 
 
 def grouped(nodes: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
@@ -244,8 +253,11 @@ def _lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"malformed: node '{row['node']}' ({row['op']}): {row['fault']}")
     if found["no_default"]:
         lines.append(f"not compiled as it is: {found['no_default']}")
-    lines += _ports("inputs", found["inputs"]) + _ports("outputs", found["outputs"])
-    return lines + _op_lines(found)
+    lines += _ports("inputs", found["inputs"])
+    if found["defaults"]:
+        lines.append("inputs with a default (constants, unless --feed names them)")
+        lines += [f"  {d['name']}: {d['type']} = {d['value']}" for d in found["defaults"]]
+    return lines + _ports("outputs", found["outputs"]) + _op_lines(found)
 
 
 def _library_lines(found: dict[str, Any]) -> list[str]:

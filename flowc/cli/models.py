@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from flowc.extract.interface import Interface
     from flowc.graph import Graph
-    from flowc.graph.fetch_set import Feed
 
-SHOWN = 8  # elements of a constant
 Place = tuple[str | None, str | None, str | None, bool]
+VALUE_SHOWN = 40  # characters
 
 
 def load_model(path: str, place: Place, allow: Sequence[str] = ()) -> Graph:
@@ -25,6 +23,12 @@ def load_model(path: str, place: Place, allow: Sequence[str] = ()) -> Graph:
     return load_graph(path, checkpoint, tags, signature, allow=allow, allow_links=allow_links)
 
 
+def shown_value(value: Any) -> str:
+    """A constant as `--set` takes it, shortened where it is long."""
+    text = json.dumps(value.tolist(), default=str)
+    return text if len(text) <= VALUE_SHOWN else f"{text[:VALUE_SHOWN]}..."
+
+
 def what_was_chosen(interface: Interface) -> list[str]:
     """A line each for feeds and fetches that the user did not name."""
     lines = []
@@ -34,20 +38,11 @@ def what_was_chosen(interface: Interface) -> list[str]:
     if interface.feeds_from != "given":
         names = ", ".join(f"{f.name}={f.type}" for f in interface.feeds if f.value is None)
         lines.append(f"feeds, from the {interface.feeds_from}: {names or 'none'}")
-    constants = [_constant(f) for f in interface.feeds if f.value is not None]
+    fixed = {f.name: f.value for f in interface.feeds if f.value is not None}
+    constants = [name for name in fixed if name not in interface.defaults]
     if constants:
         lines.append(f"constants: {', '.join(constants)}")
+    if interface.defaults:
+        texts = [f"{name}={shown_value(fixed[name])}" for name in interface.defaults]
+        lines.append(f"constants, by their defaults: {', '.join(texts)}")
     return lines
-
-
-def _constant(feed: Feed) -> str:
-    """The name of a feed that has one value, and its default where nobody gave it another."""
-    assert feed.value is not None
-    return f"{feed.name}={_shown(feed.value)} (its default)" if feed.is_default else feed.name
-
-
-def _shown(value: np.ndarray[Any, Any]) -> str:
-    if value.size <= SHOWN:
-        return str(value.tolist())
-    shape = ",".join(str(size) for size in value.shape)
-    return f"{value.dtype}[{shape}]"

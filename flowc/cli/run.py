@@ -106,13 +106,13 @@ def run_command(
                 f"{model}: a library notes no times of its steps; profile the model that it was "
                 "made of"
             )
-        if any((checkpoint, tags, signature, allow_links, inits, allow)):
+        if any((checkpoint, tags, allow_links, inits, allow)):
             raise UsageError(
-                "--checkpoint, --tag, --signature, --allow-links, --init and --allow are for "
-                "models, and this is a library"
+                "--checkpoint, --tag, --allow-links, --init and --allow are for models, and this "
+                "is a library"
             )
-        limits = threads, max_memory
-        results = _run_library(model, given, fetches, random_seed, (*limits, repeat))
+        place, limits = (model, signature), (threads, max_memory)
+        results = _run_library(place, given, fetches, random_seed, (*limits, repeat))
     else:
         from flowc.cli.models import load_model
 
@@ -172,7 +172,7 @@ def is_library(path: str) -> bool:
 
 
 def _run_library(
-    path: str,
+    place: tuple[str, str | None],
     given: Mapping[str, Any],
     fetches: Sequence[str],
     seed: int | None,
@@ -182,7 +182,8 @@ def _run_library(
     from flowc.cli.arrays import array_of, check_dims, complete
     from flowc.errors import UnknownNameError, UsageError, did_you_mean
 
-    model = flowc_runtime.load(path)
+    path, _ = place
+    model = flowc_runtime.load(*place)
     threads, max_memory, repeat = limits
     if threads:
         model.threads = threads

@@ -43,10 +43,11 @@ LOOPS_LIMIT = 100  # loops in one another; more in what is malformed
 @dataclass(frozen=True, slots=True)
 class Interface(FetchSet):
     """A fetch set, and how it was chosen, to be shown: `given`, `signature NAME`, `placeholders`
-    and `sinks`."""
+    and `sinks`. `defaults`: the feeds that are constants because nobody feeds them."""
 
     feeds_from: str = "given"
     fetches_from: str = "given"
+    defaults: tuple[str, ...] = ()
 
 
 def is_placeholder(op: Operation) -> bool:

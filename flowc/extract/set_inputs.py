@@ -7,7 +7,7 @@ Invariant: a value has its tensor's dtype, exactly, and a shape that fits.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +18,11 @@ from flowc.extract.feed_specs import Specs
 from flowc.extract.interface import Interface, choose_interface, element_named
 from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.fetch_set import Feed
+from flowc.graph.shape_inference import constant_elements
 from flowc.ir.traversal import reachable
 from flowc.ir.types import TensorType
+
+WITH_DEFAULT = "PlaceholderWithDefault"
 
 
 def choose_interface_with(
@@ -31,7 +34,8 @@ def choose_interface_with(
 ) -> Interface:
     """As `choose_interface`, with `values` in place of the inputs that they name (those of the
     signature, tensors). Raises `UsageError` for a value of another dtype or shape, and for an input
-    that is fed too."""
+    that is fed too. Inputs with a default that nobody feeds are constants, too: the program has no
+    way to be given another value."""
     constants = [_constant(graph, name, value, signature) for name, value in values.items()]
     chosen = choose_interface(graph, feeds, fetches, signature)
     tensors = {feed.tensor for feed in constants}
@@ -39,31 +43,29 @@ def choose_interface_with(
     if both and feeds is not None:
         raise UsageError(f"the input {both[0]!r} is fed and set", hint="leave out one of them")
     kept = [f for f in chosen.feeds if f.tensor not in tensors]
-    ends = [*(f.tensor.op for f in chosen.fetches), *chosen.targets]
-    fed = {f.tensor for f in (*kept, *constants)}
-    return replace(chosen, feeds=(*kept, *constants, *_defaults(graph, ends, fed)))
+    chosen = replace(chosen, feeds=(*kept, *constants))
+    defaults = defaults_of(chosen)
+    names = tuple(feed.name for feed in defaults)
+    return replace(chosen, feeds=(*chosen.feeds, *defaults), defaults=names)
 
 
-def _defaults(graph: Graph, ends: list[Operation], fed: Collection[Tensor]) -> list[Feed]:
-    """The inputs behind `ends` that nobody feeds and whose default is a constant of the graph."""
-    found = [op for op in graph.get_operations() if op.type == "PlaceholderWithDefault"]
-    found = [op for op in found if op.outputs[0] not in fed and op.inputs[0].op.type == "Const"]
-    if not found:
-        return []
+def defaults_of(chosen: Interface) -> list[Feed]:
+    """The inputs with a default that the fetches need and that are not fed, with these defaults:
+    those that are written in the graph."""
+    fed = {feed.tensor for feed in chosen.feeds}
 
-    def needs(op: Operation) -> list[Operation]:
+    def needed(op: Operation) -> list[Operation]:
         return [*(t.op for t in op.inputs if t not in fed), *op.control_inputs]
 
-    needed = set(reachable(ends, needs))
-    return [_default(op) for op in found if op in needed]
-
-
-def _default(op: Operation) -> Feed:
-    array = np.asarray(op.inputs[0].op.get_attr("value"))
-    dtype = op.outputs[0].base_dtype
-    assert dtype is not None  # the record of a placeholder says it
-    type_ = TensorType(dtype, array.shape)
-    return Feed(op.name, op.outputs[0], type_, value=array, is_default=True)
+    ends = [*(f.tensor.op for f in chosen.fetches if f.tensor not in fed), *chosen.targets]
+    found: list[Feed] = []
+    for op in reachable(ends, needed):
+        if op.type == WITH_DEFAULT and op.output(0) not in fed and op.inputs[0].op.type == "Const":
+            dtype, value = op.output(0).base_dtype, constant_elements(op.inputs[0])
+            if dtype is not None and value is not None and dtype.kind not in ("string", "handle"):
+                kind = TensorType(dtype, value.shape)
+                found.append(Feed(op.name, op.output(0), kind, value=value))
+    return sorted(found, key=lambda feed: feed.name)
 
 
 def _constant(graph: Graph, name: str, value: Any, signature: str | None) -> Feed:

@@ -48,7 +48,7 @@ _process = _ProcessGraph()
 
 
 def get_default_graph() -> Graph:
-    """The innermost graph made default in this thread, else the process's own."""
+    """The innermost graph made default in this thread, else the process's own. Raises nothing."""
     return _stack.graphs[-1] if _stack.graphs else _process.get()
 
 
@@ -60,17 +60,19 @@ def graph_beside(graph: Graph) -> Graph:
 
 
 def resource_variables_enabled() -> bool:
-    """Whether variables stand behind handles unless they are asked for otherwise."""
+    """Whether variables stand behind handles unless they are asked for otherwise. A bool. Raises
+    nothing."""
     return _process.resource_variables
 
 
 def enable_resource_variables() -> None:
-    """From now on, variables stand behind handles unless they are asked for otherwise."""
+    """From now on, variables stand behind handles unless they are asked for otherwise. Raises
+    nothing."""
     _process.resource_variables = True
 
 
 def disable_resource_variables() -> None:
-    """Variables are TensorFlow 1's again, as they are from the start."""
+    """Variables are TensorFlow 1's again, as they are from the start. Raises nothing."""
     _process.resource_variables = False
 
 
@@ -102,6 +104,7 @@ def name_scope(
     """Prefixes the names of operations made inside; yields the prefix with its slash.
 
     Without a name, `default_name` is used. `values`: tensors whose graph becomes the default.
+    Raises `ValueError` for a name that is none, and for `values` of several graphs.
     """
     graph = next((v.graph for v in values or () if isinstance(v, Tensor | Operation)), None)
     graph = get_default_graph() if graph is None else graph_beside(graph)
@@ -110,7 +113,8 @@ def name_scope(
 
 
 def get_default_session() -> Any:
-    """The innermost session of this thread that was entered or made default, or None."""
+    """The innermost session of this thread that was entered or made default, or None. Raises
+    nothing."""
     return _stack.sessions[-1] if _stack.sessions else None
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 @dataclass(slots=True)
 class DeviceSpec:
-    """The fields of a device name; None where the name leaves one open."""
+    """The fields of a device name; None where the name leaves one open. Raises `ValueError` for a
+    text that is no name of a device."""
 
     job: str | None = None
     replica: int | None = None

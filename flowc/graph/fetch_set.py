@@ -22,15 +22,13 @@ Array = np.ndarray[Any, Any]
 @dataclass(frozen=True, slots=True)
 class Feed:
     """One input: `name` is what callers know it by. `open`: the axes whose sizes nobody named.
-    `value`: the elements that it has in every run; it is a constant then, and no input;
-    `is_default`: and nobody gave them."""
+    `value`: the elements that it has in every run; it is a constant then, and no input."""
 
     name: str
     tensor: Tensor
     type: TensorType
     open: tuple[int, ...] = ()
     value: Array | None = None
-    is_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ class Graph:
     first run that needs more than variables. `variable_values`: name of a variable's operation ->
     its value in the checkpoint (read when asked for). `source`: where an imported graph came from.
     `allowed`: the capabilities that imported nodes may use (`allow` adds some). `outer`: the graph
-    around one that is to become a function, which may take tensors from there.
+    around one that is to become a function, which may take tensors from there. Its methods raise
+    `ValueError` and `KeyError` for names that are not there, `RuntimeError` once it is finalized.
     """
 
     outer: Graph | None = None

@@ -173,7 +173,7 @@ def _keep_attrs(node: Any, **types: int) -> None:
 
 def remove_training_nodes(input_graph: Any, protected_nodes: Collection[str] | None = None) -> Any:
     """The graph without CheckNumerics, and without Identity nodes that nothing waits for or stands
-    beside; `protected_nodes` stay."""
+    beside; `protected_nodes` stay. A new GraphDef. Raises `AttributeError` for what is none."""
     kept = set(protected_nodes or ())
     inputs = [i for node in input_graph.node for i in node.input]
     waited = {node_name(i) for i in inputs if i.startswith("^")}
@@ -217,14 +217,16 @@ def _spliced(nodes: Iterable[Any], spliced: Mapping[str, str]) -> list[Any]:
 
 
 def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShape:
-    """The shape of a tensor of the graph; an input's name, such as `x` or `x:1`."""
+    """The shape of a tensor of the graph; an input's name, such as `x` or `x:1`. Raises `KeyError`
+    where there is no such tensor."""
     name = input_name if ":" in input_name else f"{input_name}:0"
     return graph.get_tensor_by_name(name).shape
 
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
     """Whether TensorFlow keeps a node (an Operation or a NodeDef) off accelerators: constants of
-    strings and i32, a few ops on i32, and variables where they are pinned."""
+    strings and i32, a few ops on i32, and variables where they are pinned. A bool. Raises
+    `TypeError` for anything else."""
     definition = node.node_def if isinstance(node, Operation) else node
     if pin_variables_on_cpu and definition.op in REFERENCES:
         return True

@@ -24,7 +24,9 @@ from flowc.graph.tensor import Tensor
 IndexedSlicesValue = namedtuple(
     "IndexedSlicesValue", ("values", "indices", "dense_shape"), defaults=(None,)
 )
-IndexedSlicesValue.__doc__ = "The arrays of an `IndexedSlices`, as a run gives and takes them."
+IndexedSlicesValue.__doc__ = (
+    "The arrays of an `IndexedSlices`, as a run gives and takes them. Raises nothing."
+)
 MANY_ELEMENTS = 100_000_000  # from here on, making the whole tensor is worth a warning
 
 
@@ -63,7 +65,8 @@ class ValuesAtIndices:
 
 class IndexedSlices(ValuesAtIndices):
     """Rows of a tensor: `values[n, ...]` are the rows at `indices[n]` of a tensor of sizes
-    `dense_shape`, which need not be known."""
+    `dense_shape`, which need not be known. Of any dtype; `indices`: a vector of int32 or int64.
+    Raises nothing by itself."""
 
     value_type = IndexedSlicesValue
 

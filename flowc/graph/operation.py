@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 class Operation:
     """One node. `attrs` maps names to plain values (attrs.py); `device` is a TensorFlow device name
-    or empty; `control_flow_context` belongs to the control-flow builders."""
+    or empty; `control_flow_context` belongs to the control-flow builders. Made by a `Graph`, which
+    raises `ValueError` and `TypeError` for inputs and attrs that do not fit."""
 
     __slots__ = (
         "__weakref__",

@@ -36,7 +36,8 @@ def _arithmetic(f: Callable[[Any, Any], int], swapped: bool = False) -> Any:
 
 
 class Dimension:
-    """One size of a shape: an int, or None where it is unknown. `value` holds it."""
+    """One size of a shape: an int, or None where it is unknown. `value` holds it. Raises
+    `TypeError` for what is no integer, `ValueError` for a negative one."""
 
     __slots__ = ("_value",)
 
@@ -111,7 +112,8 @@ def _dimension_or_none(value: Any) -> Dimension | None:
 class TensorShape:
     """The static shape of a tensor: sizes that are ints or None, or an unknown rank (`dims=None`).
 
-    Made from None, an int, a `Dimension`, an iterable of them, or another shape.
+    Made from None, an int, a `Dimension`, an iterable of them, or another shape. Raises `TypeError`
+    for what is no integer, `ValueError` for a negative size.
     """
 
     __slots__ = ("_sizes",)

@@ -22,7 +22,8 @@ class Tensor(Operators):
     """Output `value_index` of `op`. `is_ref`: a reference to a variable's buffer. `base_dtype`:
     that of the elements, None where nothing says it: an imported op that flowc has no record of.
     `dtype`: the same, as TensorFlow shows it (of a reference `float32_ref`). `assign`: only a slice
-    of a variable has one."""
+    of a variable has one. Using one as a Python bool, or iterating over one of unknown size, raises
+    `TypeError`."""
 
     __slots__ = ("__weakref__", "_dtype", "_is_ref", "_shape", "assign", "op", "value_index")
 

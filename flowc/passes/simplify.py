@@ -51,6 +51,32 @@ def _is_neutral(m: Match) -> bool:
     return negative == (name == "add")
 
 
+# -- dropout that keeps everything
+
+
+def _is_drawn(value: Value) -> bool:
+    """Whether all elements are uniform random numbers of [0, 1)."""
+    while value.node.op.name in ("reshape", "add", "mul"):
+        first, second = value.node.inputs[:2]
+        if value.node.op.name != "reshape":
+            neutral = _NEUTRAL[value.node.op.name]
+            if second.constant is None or not (second.constant == neutral).all():
+                return False
+        value = first
+    return value.node.op.name == "uniform_of_words"
+
+
+def _keeps_all(m: Match) -> bool:
+    """Whether numbers of [0, 1) are compared with a rate of 0 (or less)."""
+    return keeps_type(m) and _is_drawn(m["drawn"]) and bool((m.array("rate") <= 0).all())
+
+
+def _keeps_all_of_sum(m: Match) -> bool:
+    """Whether floor(keep + numbers of [0, 1)) is 1, as `keep` is: they have no more digits than
+    fit behind it."""
+    return keeps_type(m) and _is_drawn(m["drawn"]) and bool((m.array("keep") == 1).all())
+
+
 # -- transposes
 
 
@@ -165,6 +191,7 @@ def _both(first: Node, second: Node) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first.origin, *second.origin)))
 
 
+KEPT = op("greater_equal", "drawn", const("rate"))
 TRANSPOSE = op("transpose", "x", const("order"), name="turned")
 PAD = op("pad", "x", const("amounts"), name="padded", alone=True)
 PRODUCT = op("", "x", const("weights"), lowerings=(MatMul, Convolution), name="product", alone=True)
@@ -181,6 +208,17 @@ RULES = (
     # x * 1, x / 1, x - 0, x + -0.0 (and + 0 for integers), x and True, x or False -> x
     Rewrite("drop_neutral", op("|".join(_NEUTRAL), "x", const("neutral")), "x", _is_neutral),
     Rewrite("drop_cast", op("cast", "x"), "x", keeps_type),
+    # the three forms in which TensorFlow's versions wrote a dropout
+    Rewrite("keep_all_selected", op("select_v2|select", KEPT, "x"), "x", _keeps_all),
+    Rewrite("keep_all_of_mask", op("mul", "x", op("cast", KEPT), commutes=True), "x", _keeps_all),
+    Rewrite(
+        "keep_all_of_floor",
+        op(
+            "mul", "x", op("floor", op("add", "drawn", const("keep"), commutes=True)), commutes=True
+        ),
+        "x",
+        _keeps_all_of_sum,
+    ),
     Rewrite("drop_whole_slice", op("slice|tile|broadcast_to", "x"), "x", _keeps_elements),
     Rewrite("drop_transpose", TRANSPOSE, "x", lambda m: _order(m) == sorted(_order(m))),
     Rewrite(

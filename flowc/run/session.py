@@ -513,7 +513,7 @@ class Session:
 
 class InteractiveSession(Session):
     """A Session that is the default one (and its graph the default graph) from the start, until it
-    is closed."""
+    is closed. Raises as `Session`."""
 
     def __init__(
         self, target: str = "", graph: Graph | None = None, config: Any = None, **settings: Any

@@ -107,6 +107,9 @@ def test_signatures_of_one_library(folder: Path, capsys: pytest.CaptureFixture[s
     x = np.array([2, 4], np.float32)
     first, square = flowc_runtime.load(out), flowc_runtime.load(out, "square")
     assert first(x).tolist() == [1, 2] and square(x).tolist() == [4, 16]
+    capsys.readouterr()
+    assert run_command_line(["run", str(out), "--input", "x=[2,4]", "--signature", "square"]) == 0
+    assert "[ 4., 16.]" in capsys.readouterr().out
     assert first.metadata["signatures"] == {"half-of": "all_half_of", "square": "all_square"}
     with pytest.raises(flowc_runtime.LoadError, match="no signature 'cube'; it has half-of, sq"):
         flowc_runtime.load(out, "cube")

@@ -13,7 +13,10 @@ import pytest
 import flowc as tf
 import flowc_runtime
 from flowc.cli.entry import run_command_line
+from flowc.compiler import compile_library
 from flowc.errors import UsageError
+from flowc.extract.set_inputs import choose_interface_with
+from flowc.options import Options
 
 
 @pytest.fixture
@@ -65,7 +68,7 @@ def test_a_default_that_nobody_feeds_is_a_constant(
     np.testing.assert_array_equal(trains([1.0]), [2.0])
     assert run_command_line(["compile", model, "--emit", "ir", "-o", "-"]) == 0
     text, words = capsys.readouterr()
-    assert "constants: training=False (its default), scale=[2.0] (its default)\n" in words
+    assert "constants, by their defaults: scale=[2.0], training=false\n" in words
     assert "while" not in text and "if(" not in text and "cluster(" in text
 
 
@@ -112,3 +115,48 @@ def test_values_that_do_not_fit(
 ) -> None:
     with pytest.raises(UsageError, match=words):
         tf.compile(graph, feeds, "y", constants=values)
+
+
+def test_inputs_with_a_default_are_constants_unless_they_are_fed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A branch that only training takes leaves nothing behind, not even its variable."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 4], name="x")
+        training = tf.placeholder_with_default(False, [], name="training")
+        mean = tf.get_variable("mean", [4], initializer=tf.zeros_initializer())
+        found = tf.cond(training, lambda: tf.assign(mean, tf.reduce_mean(x, 0)), lambda: x[0])
+        tf.identity(x - found, name="y")
+        model = tmp_path / "model.pb"
+        model.write_bytes(graph.as_graph_def().SerializeToString())
+    program = tf.compile(graph, None, "y")
+    x_data = np.ones((2, 4), np.float32)
+    np.testing.assert_array_equal(program(x_data), np.zeros((2, 4)))
+    assert program.inputs == ("x",)
+    fed = ["x", "training"]
+    assert tf.compile(graph, fed, "y", init="mean/Assign").inputs == ("x", "training")
+    args = ["compile", str(model), "--fetch", "y", "-o", "-", "--emit", "ir"]
+    assert run_command_line(args) == 0
+    said = capsys.readouterr()
+    assert "constants, by their defaults: training=false\n" in said.err
+    assert "variable_mean" not in said.out
+    assert run_command_line(["inspect", str(model)]) == 0
+    assert "  training: bool[] = false\n" in capsys.readouterr().out
+
+
+def test_dropout_that_keeps_everything_folds_away() -> None:
+    """In the form of TensorFlow 2.21, and in that of 2016."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 4], name="x")
+        keep = tf.placeholder_with_default(1.0, [], name="keep")
+        now = tf.nn.dropout(x, keep_prob=keep)
+        drawn = tf.random_uniform(tf.shape(x), seed=3)
+        tf.add(now, x / keep * tf.floor(keep + drawn), name="y")
+    drew: list[bool] = []
+    compile_library(
+        graph,
+        choose_interface_with(graph, None, "y", None, {}),
+        Options(),
+        watch=lambda _, c: drew.append("philox" in str(c)),
+    )
+    assert any(drew) and not drew[-1]

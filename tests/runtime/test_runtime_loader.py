@@ -242,6 +242,9 @@ def test_files_that_are_no_models(path: Path, tmp_path: Path) -> None:
         (lambda data: data[:70], "not the one"),
         (lambda data: data + b"\0", "not the one"),
         (lambda data: data[:30] + b"\xff" + data[31:], "not the one"),
+        (lambda data: data[:64] + bytes([data[64] ^ 1]) + data[65:], "is damaged: its weights"),
+        (lambda data: data[:-1] + bytes([data[-1] ^ 128]), "is damaged: its weights"),
+        (lambda data: data[:64] + data[68:72] + data[64:68] + data[72:], "is damaged"),
     ],
 )
 def test_a_wrong_weights_file_is_an_error(tmp_path: Path, damage: Any, words: str) -> None:

@@ -9,6 +9,7 @@ types and docstrings are those of the code; what is made at run time is written 
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import keyword
 import re
@@ -31,6 +32,10 @@ MODULES = ("compat", "dtypes", "errors", "extending")
 # What annotations of functions that are made at run time may say.
 _TYPES = {"Any", "Tensor", "Operation", "IndexedSlices", "None", "bool", "float", "int", "list"}
 _TYPES |= {"str", "tuple"}
+# Types of Python's whose names are also names of the API, which would be found in their place.
+_SHADOWED = re.compile(
+    rf"\b({'|'.join(t for t in sorted(_TYPES & {*exports.TOP}) if hasattr(builtins, t))})\b"
+)
 _HEAD = "# Made by `make stub` from the tables of exports: not to be edited.\n"
 
 
@@ -84,6 +89,7 @@ def _imports(names: Mapping[str, tuple[str, str]]) -> list[str]:
             written += _described(name, getattr(import_module(module), inner), classes)
     known = [f"from {module} import {name}" for module, name in map(_split, sorted(classes))]
     head = [
+        "import builtins",
         "from typing import Any",
         "from flowc.graph import Operation, Tensor",
         "from flowc.graph.indexed_slices import IndexedSlices",
@@ -160,7 +166,7 @@ def _type(annotation: Any) -> str:
         annotation = annotation.__name__
     if not isinstance(annotation, str) or set(re.findall(r"[A-Za-z_.]+", annotation)) - _TYPES:
         return "Any"
-    return annotation
+    return _SHADOWED.sub(r"builtins.\1", annotation)
 
 
 def _top() -> str:

@@ -118,7 +118,8 @@ def eye(
     name: str | None = None,
 ) -> Tensor:
     """Identity matrices [..., num_rows, num_columns] (square, if None) of `dtype`, as many as
-    `batch_shape`, a list or a vector of integers, says."""
+    `batch_shape`, a list or a vector of integers, says. Raises `TypeError` for other dtypes,
+    `ValueError` for negative sizes."""
     with name_scope(name, "eye"):
         square = num_columns is None
         columns = num_rows if square else num_columns
@@ -181,7 +182,8 @@ def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool_, name: str | None = None
 ) -> Tensor:
     """Rows whose first `lengths[i]` elements are true: [..., maxlen] of lengths [...], an integer
-    tensor. `maxlen`: the largest length, if None. `dtype`: that of the result."""
+    tensor. `maxlen`: the largest length, if None. `dtype`: that of the result. Raises `TypeError`
+    for strings."""
     with name_scope(name, "SequenceMask", [lengths, maxlen]):
         rows = as_tensor(lengths)
         if maxlen is None:

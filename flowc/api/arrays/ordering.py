@@ -38,7 +38,8 @@ def argsort(
     name: str | None = None,
 ) -> Tensor:
     """At which place along `axis` each element of the sorted tensor stands now, as int32; equal
-    elements stay in their order."""
+    elements stay in their order. Raises `ValueError` for an axis out of range and another
+    `direction`."""
     with name_scope(name, "argsort"):
         return _sorted(values, axis, direction)[1]
 
@@ -87,21 +88,26 @@ def _opposite(tensor: Tensor) -> Tensor:
 def arg_max(
     input: Any, dimension: Any, output_type: Any = dtypes.i64, name: str | None = None
 ) -> Tensor:
-    """Where the largest element along `dimension` is."""
+    """Where the largest element along `dimension` is. int64 or `output_type`, without that
+    dimension. Raises `TypeError` for dtypes without an order, `ValueError` for a dimension out of
+    range."""
     return argmax(input, dimension, name or "ArgMax", output_type=output_type)
 
 
 def arg_min(
     input: Any, dimension: Any, output_type: Any = dtypes.i64, name: str | None = None
 ) -> Tensor:
-    """Where the smallest element along `dimension` is."""
+    """Where the smallest element along `dimension` is. int64 or `output_type`, without that
+    dimension. Raises `TypeError` for dtypes without an order, `ValueError` for a dimension out of
+    range."""
     return argmin(input, dimension, name or "ArgMin", output_type=output_type)
 
 
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """Coordinates [len(dims), ...] in a tensor of sizes `dims` of places in its flat form.
 
-    Runs fail with `InvalidArgumentError` for an index that is outside."""
+    Runs fail with `InvalidArgumentError` for an index that is outside. Raises `TypeError` or
+    `ValueError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "UnravelIndex", [indices, dims]) as scope:
         places = as_tensor(indices, name="indices")
         sizes = as_tensor(dims, places.dtype, "dims")

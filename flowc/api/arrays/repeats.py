@@ -18,7 +18,8 @@ from flowc.graph.building.creation import output
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
     """Each element along `axis` as often as `repeats` says: one number for all, or one for each.
-    None: the elements of the flat tensor."""
+    None: the elements of the flat tensor. Of any dtype. Raises `ValueError` for shapes that do not
+    fit."""
     with name_scope(name, "Repeat", [input, repeats]):
         tensor = as_tensor(input, name="data")
         if axis is None or tensor.shape.ndims == 0:

@@ -30,7 +30,8 @@ def batch_scatter_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Any:
     """Replaces slices of a variable, each batch by places of its own: all axes of `indices` but the
-    last are batches."""
+    last are batches. Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit.
+    """
     with name_scope(name, "batch_scatter_update", [ref, indices, updates]) as scope:
         places = as_tensor(indices, name="indices")
         sizes, rank = shape(places), places.shape.ndims

@@ -160,6 +160,7 @@ def top_k(
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
     """bool[batch]: whether the class `targets[i]` (int32 or int64) is among the k largest of the
-    row `predictions[i]`, float32[batch, classes]; False where it is out of range or not finite."""
+    row `predictions[i]`, float32[batch, classes]; False where it is out of range or not finite.
+    Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "in_top_k"):
         return output("InTopKV2", predictions, targets, k)

@@ -22,7 +22,8 @@ newaxis = None
 
 
 def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
-    """The sizes as a vector of int32 or `out_type`: a constant where they are known."""
+    """The sizes as a vector of int32 or `out_type`: a constant where they are known. Of any dtype,
+    sparse tensors too. Raises nothing."""
     dtype = dtypes.i32 if out_type is None else dtypes.as_dtype(out_type)
     with name_scope(name, "Shape", [input]) as scope:
         if hasattr(input, "with_values"):
@@ -43,7 +44,8 @@ def shape_n(input: Sequence[Any], out_type: Any = dtypes.i32, name: str | None =
 
 
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Tensor:
-    """The number of elements, a scalar of int32 or `out_type`: a constant where it is known."""
+    """The number of elements, a scalar of int32 or `out_type`: a constant where it is known. Of any
+    dtype, sparse tensors too. Raises nothing."""
     dtype = dtypes.as_dtype(out_type)
     with name_scope(name, "Size", [input]) as scope:
         if hasattr(input, "with_values"):
@@ -56,7 +58,8 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Ten
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of dimensions, an int32 scalar: a constant where it is known."""
+    """The number of dimensions, an int32 scalar: a constant where it is known. Of any dtype, sparse
+    tensors too. Raises nothing."""
     with name_scope(name, "Rank", [input]) as scope:
         if hasattr(input, "with_values"):
             return size(input.dense_shape, name=scope)
@@ -207,7 +210,7 @@ def _check_axis(axis: int, count: int) -> None:
 
 
 def pack(values: Any, name: str = "pack", axis: int = 0) -> Tensor:
-    """`stack` under its name of 2016."""
+    """`stack` under its name of 2016. Raises as it does."""
     return stack(values, axis, name)
 
 
@@ -232,7 +235,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
 
 
 def unpack(value: Any, num: int | None = None, name: str = "unpack", axis: int = 0) -> Any:
-    """`unstack` under its name of 2016."""
+    """`unstack` under its name of 2016. Raises as it does."""
     return unstack(value, num, axis, name)
 
 

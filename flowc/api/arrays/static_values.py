@@ -20,8 +20,8 @@ from flowc.graph.shape_inference import constant_elements
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The value of a tensor as a NumPy array where it is known while the graph is built, else
-    None; what is no tensor is its own value."""
+    """The value of a tensor as a NumPy array where it is known while the graph is built, else None;
+    what is no tensor is its own value. Raises nothing."""
     if not isinstance(tensor, Tensor):
         return tensor
     found = constant_elements(tensor)
@@ -71,17 +71,18 @@ def make_ndarray(tensor: Any) -> np.ndarray:
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Whether it is a tensor of a graph, whose value a run decides."""
+    """Whether it is a tensor of a graph, whose value a run decides. Raises nothing."""
     return isinstance(tensor, Tensor)
 
 
 def dimension_value(dimension: Any) -> int | None:
-    """The int of a `Dimension`; an int or None stays."""
+    """The int of a `Dimension`; an int or None stays. Raises nothing."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
 def dimension_at_index(shape: Any, index: int) -> Dimension:
-    """The `Dimension` of a `TensorShape` at an index: an unknown one where the rank is."""
+    """The `Dimension` of a `TensorShape` at an index: an unknown one where the rank is. Raises
+    `IndexError` for an index beyond a known rank."""
     return Dimension(None) if TensorShape(shape).ndims is None else TensorShape(shape)[index]
 
 
@@ -109,12 +110,15 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
 
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
-    """The sizes, as a tensor, of an elementwise result of two shapes that are tensors."""
+    """The sizes, as a tensor, of an elementwise result of two shapes that are tensors. Vectors of
+    int32 or int64. Raises `TypeError` for others; a run raises `InvalidArgumentError` where they do
+    not broadcast."""
     return output("BroadcastArgs", as_tensor(shape_x), as_tensor(shape_y))
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
-    """`input` again: flowc finds out by itself what does not change."""
+    """`input` again: flowc finds out by itself what does not change. Of any dtype and shape. Raises
+    nothing."""
     with name_scope(name, "GuaranteeConst", [input]) as scope:
         return output("Identity", input, name=scope)
 
@@ -123,7 +127,8 @@ def required_space_to_batch_paddings(
     input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """The paddings, at least `base_paddings`, with which the sizes are multiples of `block_shape`,
-    and the crops [n, 2] that undo what they add."""
+    and the crops [n, 2] that undo what they add. `input_shape`, `block_shape`: int32[n],
+    `base_paddings`: int32[n, 2]. Raises `ValueError` for shapes that do not fit."""
     with name_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
         sizes = as_tensor(input_shape, dtypes.i32, "input_shape")
         blocks = as_tensor(block_shape, dtypes.i32, "block_shape")

@@ -33,7 +33,8 @@ def case(
     """What the function beside the first predicate that holds returns, else what `default` does.
 
     Without a default, one predicate must hold; with `exclusive`, at most one may: a run that finds
-    it otherwise raises `InvalidArgumentError`. Raises `TypeError` for bad pairs.
+    it otherwise raises `InvalidArgumentError`. Raises `TypeError` for bad pairs. Predicates are
+    bool scalars, what functions return tensors of one dtype.
     """
     predicates, actions = _checked_pairs(pred_fn_pairs)
     with name_scope(name, "case", predicates):

@@ -95,7 +95,8 @@ def scan(
     """All intermediate results of `a = fn(a, row)` over the rows of `elems`, stacked.
 
     The first `a` is `initializer`, or else the first row; `reverse` begins with the last row.
-    Raises as `map_fn`."""
+    Raises as `map_fn`. The rows are those of the first dimension of tensors, all of one length.
+    """
     _check_callable(fn)
     leaves = nest.flatten(elems)
     wanted = elems if initializer is None else initializer

@@ -58,7 +58,9 @@ def captures(function: TracedFunction) -> dict[str, Any]:
 class Dataset:
     """A sequence of elements, each a tensor, a sparse tensor or a dataset, or a structure of these.
 
-    Datasets are made by its static methods, and from others by its methods, as in TensorFlow.
+    Datasets are made by its static methods, and from others by its methods, as in TensorFlow. The
+    methods raise `TypeError` and `ValueError` for arguments that do not fit the elements, a run
+    what computing an element raises.
     """
 
     def __init__(self, variant_tensor: Tensor, element_spec: Any) -> None:

@@ -22,7 +22,8 @@ Transformation = Callable[[Dataset], Dataset]
 
 
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
-    """`shuffle`, then `repeat`."""
+    """`shuffle`, then `repeat`. A function for `Dataset.apply`. Raises what these two do, when it
+    is applied."""
 
     def apply(dataset: Dataset) -> Dataset:
         size, times = number(buffer_size, "buffer_size"), -1 if count is None else count
@@ -106,7 +107,8 @@ def parallel_interleave(
 
 
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
-    """Batches of tensors of different shapes as sparse tensors, whose rows are of `row_shape`."""
+    """Batches of tensors of different shapes as sparse tensors, whose rows are of `row_shape`. A
+    function for `Dataset.apply`, which raises `TypeError` for elements that are not one tensor."""
 
     def apply(dataset: Dataset) -> Dataset:
         spec = dataset.element_spec
@@ -132,32 +134,37 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
 
 
 def unbatch() -> Transformation:
-    """`Dataset.unbatch` as a function for `Dataset.apply`."""
+    """`Dataset.unbatch` as a function for `Dataset.apply`. Raises what `Dataset.unbatch` does, when
+    it is applied."""
     return lambda dataset: dataset.unbatch()
 
 
 def enumerate_dataset(start: Any = 0) -> Transformation:
-    """`Dataset.enumerate` as a function for `Dataset.apply`."""
+    """`Dataset.enumerate` as a function for `Dataset.apply`. Raises `TypeError` for a `start` that
+    is no integer, when it is applied."""
     return lambda dataset: dataset.enumerate(start)
 
 
 def unique() -> Transformation:
-    """`Dataset.unique` as a function for `Dataset.apply`."""
+    """`Dataset.unique` as a function for `Dataset.apply`. Raises what `Dataset.unique` does, when
+    it is applied."""
     return lambda dataset: dataset.unique()
 
 
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
-    """`Dataset.scan` as a function for `Dataset.apply`."""
+    """`Dataset.scan` as a function for `Dataset.apply`. Raises what `Dataset.scan` does, when it is
+    applied."""
     return lambda dataset: dataset.scan(initial_state, scan_func)
 
 
 def take_while(predicate: Callable[..., Any]) -> Transformation:
-    """`Dataset.take_while` as a function for `Dataset.apply`."""
+    """`Dataset.take_while` as a function for `Dataset.apply`. Raises what `Dataset.take_while`
+    does, when it is applied."""
     return lambda dataset: dataset.take_while(predicate)
 
 
 def ignore_errors(log_warning: bool = False) -> Transformation:
-    """`Dataset.ignore_errors` as a function for `Dataset.apply`."""
+    """`Dataset.ignore_errors` as a function for `Dataset.apply`. Raises nothing."""
     return lambda dataset: dataset.ignore_errors(log_warning)
 
 
@@ -170,7 +177,8 @@ def assert_cardinality(expected_cardinality: Any) -> Transformation:
 
 
 def cardinality(dataset: Dataset) -> Tensor:
-    """How many elements a dataset has, as `Dataset.cardinality` says."""
+    """How many elements a dataset has, as `Dataset.cardinality` says. An int64 scalar, -1 for
+    endless and -2 for unknown ones. Raises `AttributeError` for what is no dataset."""
     return dataset.cardinality()
 
 
@@ -195,7 +203,8 @@ def get_structure(dataset_or_iterator: Any) -> Any:
 
 
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.i64) -> Dataset:
-    """`start`, `start + step`, ... without end."""
+    """`start`, `start + step`, ... without end. A dataset of scalars of `dtype`. Raises `TypeError`
+    for other dtypes."""
     ends = np.iinfo(np.int64)
     if isinstance(step, int):
         stop = ends.max if step >= 0 else ends.min
@@ -207,15 +216,18 @@ def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.i64) -> Dataset:
 
 
 def RandomDataset(seed: Any = None) -> Dataset:
-    """Random numbers of 32 bits without end, as `Dataset.random` gives them."""
+    """Random numbers of 32 bits without end, as `Dataset.random` gives them. A dataset of int64
+    scalars; `seed`: an int. Raises `TypeError` for other seeds."""
     return Dataset.random(seed)
 
 
 def to_variant(dataset: Dataset) -> Tensor:
-    """The tensor (of dtype variant) that stands for a dataset."""
+    """The tensor (of dtype variant) that stands for a dataset. Raises `AttributeError` for what is
+    no dataset."""
     return dataset._variant_tensor
 
 
 def from_variant(variant: Tensor, structure: Any) -> Dataset:
-    """The dataset that a tensor stands for. `structure`: what its elements are made of."""
+    """The dataset that a tensor stands for. `structure`: what its elements are made of. A variant
+    scalar. A run raises `InvalidArgumentError` for what is no dataset."""
     return Dataset(variant, structure)

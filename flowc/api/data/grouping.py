@@ -88,7 +88,8 @@ def group_by_window(
     window_size: Any = None,
     window_size_func: Callable[..., Any] | None = None,
 ) -> Transformation:
-    """`Dataset.group_by_window` as a function for `Dataset.apply`."""
+    """`Dataset.group_by_window` as a function for `Dataset.apply`. Raises what
+    `Dataset.group_by_window` does, when it is applied."""
     return lambda dataset: grouped_by_window(
         dataset, key_func, reduce_func, window_size, window_size_func
     )
@@ -96,7 +97,7 @@ def group_by_window(
 
 class Reducer:
     """Three functions: `init_func(key)` gives a state, `reduce_func(state, element)` the next one,
-    `finalize_func(state)` what comes of the last one."""
+    `finalize_func(state)` what comes of the last one. Raises nothing by itself."""
 
     def __init__(
         self,
@@ -111,7 +112,7 @@ class Reducer:
 
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
     """An element for each key (int64), in the order of the keys: what a `Reducer` makes of the
-    elements with that key."""
+    elements with that key. Raises what its functions do, when it is applied."""
 
     def apply(dataset: Dataset) -> Dataset:
         key = _key(dataset, key_func, "group_by_reducer")

@@ -32,7 +32,8 @@ WARNING = (
 class Iterator:
     """Goes through datasets of elements of one structure.
 
-    `initializer`: the operation that begins, for an iterator of one dataset.
+    `initializer`: the operation that begins, for an iterator of one dataset. A run of `get_next()`
+    raises `OutOfRangeError` at the end, `FailedPreconditionError` where nothing initialized it.
     """
 
     def __init__(
@@ -160,7 +161,8 @@ def _new_handle(structure: Any, shared_name: str | None) -> Tensor:
 
 
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
-    """An iterator over a dataset, whose `initializer` a run has to run first, and may run again."""
+    """An iterator over a dataset, whose `initializer` a run has to run first, and may run again.
+    Raises `AttributeError` for what is no dataset."""
     structure = dataset.element_spec
     with get_default_graph().colocate_with(dataset._variant_tensor):
         resource = _new_handle(structure, shared_name)
@@ -185,15 +187,18 @@ def make_one_shot_iterator(dataset: Any) -> Iterator:
 
 
 def get_output_types(dataset_or_iterator: Any) -> Any:
-    """The dtypes of a dataset's or iterator's elements, in their structure."""
+    """The dtypes of a dataset's or iterator's elements, in their structure. Raises `AttributeError`
+    for anything else."""
     return nest.map_structure(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
 
 
 def get_output_shapes(dataset_or_iterator: Any) -> Any:
-    """The static shapes of a dataset's or iterator's elements, in their structure."""
+    """The static shapes of a dataset's or iterator's elements, in their structure. Raises
+    `AttributeError` for anything else."""
     return nest.map_structure(lambda spec: spec.shape, dataset_or_iterator.element_spec)
 
 
 def get_output_classes(dataset_or_iterator: Any) -> Any:
-    """The classes of a dataset's or iterator's elements, in their structure."""
+    """The classes of a dataset's or iterator's elements, in their structure. Raises
+    `AttributeError` for anything else."""
     return nest.map_structure(lambda spec: spec.value_class, dataset_or_iterator.element_spec)

@@ -31,13 +31,15 @@ class _Settings:
 
 
 class ThreadingOptions(_Settings):
-    """How many threads TensorFlow uses."""
+    """How many threads TensorFlow uses. Setting another name raises `AttributeError`, another type
+    `TypeError`."""
 
     _names = ("max_intra_op_parallelism", "private_threadpool_size")
 
 
 class OptimizationOptions(_Settings):
-    """What TensorFlow rewrites."""
+    """What TensorFlow rewrites. Setting another name raises `AttributeError`, another type
+    `TypeError`."""
 
     _names = (
         "apply_default_optimizations",
@@ -61,13 +63,15 @@ class OptimizationOptions(_Settings):
 
 
 class DistributeOptions(_Settings):
-    """How TensorFlow shares elements among workers."""
+    """How TensorFlow shares elements among workers. Setting another name raises `AttributeError`,
+    another type `TypeError`."""
 
     _names = ("auto_shard_policy", "num_devices")
 
 
 class DatasetOptions(_Settings):
-    """Options of a dataset, for `Dataset.with_options`."""
+    """Options of a dataset, for `Dataset.with_options`. Setting another name than those of its
+    options raises `AttributeError`, another type `TypeError`."""
 
     _names = (
         "autotune",

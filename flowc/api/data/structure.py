@@ -23,7 +23,8 @@ from flowc.graph.default import get_default_graph
 
 @dataclass(frozen=True)
 class ComponentSpec:
-    """A tensor of a dtype and a static shape, as an element of a dataset has it."""
+    """A tensor of a dtype and a static shape, as an element of a dataset has it. Raises `TypeError`
+    for what is no dtype or shape."""
 
     shape: TensorShape
     dtype: DType
@@ -79,7 +80,8 @@ def _common(one: TensorShape, other: TensorShape) -> TensorShape:
 
 
 class SparseTensorSpec(ComponentSpec):
-    """A sparse tensor, which a vector of three variants holds."""
+    """A sparse tensor, which a vector of three variants holds. Raises `TypeError` for what is no
+    dtype or shape."""
 
     value_class: ClassVar[Any] = SparseTensor
 
@@ -121,7 +123,7 @@ class SparseTensorSpec(ComponentSpec):
 
 
 class DatasetSpec(ComponentSpec):
-    """A dataset, whose elements have a structure."""
+    """A dataset, whose elements have a structure. Raises nothing."""
 
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
         super().__init__(dataset_shape, dtypes.variant)

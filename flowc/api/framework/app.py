@@ -13,7 +13,8 @@ from flowc.api.framework import flag_values as flags
 
 def run(main: Callable[[Any], Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:
     """Reads the flags among `argv` (those of the process), calls `main` (that of the program) with
-    the rest, and exits with what it returns. Flags that nobody defined are left among the rest."""
+    the rest, and exits with what it returns. Flags that nobody defined are left among the rest.
+    Raises `SystemExit`, also for flags that cannot be read."""
     called = main if main is not None else getattr(sys.modules["__main__"], "main", None)
     if called is None:
         raise ValueError("tf.app.run() calls the function `main` of the program, which has none")

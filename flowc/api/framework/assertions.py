@@ -134,7 +134,11 @@ def assert_near(
     name: str | None = None,
 ) -> Operation:
     """An operation that fails where `|x - y| <= atol + rtol * |y|` does not hold in every element;
-    both bounds are 10 times the precision of the dtype where they are not given."""
+    both bounds are 10 times the precision of the dtype where they are not given.
+
+    Floats or complex numbers of shapes that broadcast. A run raises `InvalidArgumentError` where it
+    fails; building it does where that is known.
+    """
     with name_scope(name, "assert_near", [x, y, rtol, atol, data]):
         x = as_tensor(x, name="x")
         y = as_tensor(y, x.dtype, "y")
@@ -272,7 +276,8 @@ def assert_all_finite(
     x: Any = None,
     message: Any = None,
 ) -> Tensor:
-    """`t` again; a run fails with `InvalidArgumentError` and `msg` where it has an Inf or NaN."""
+    """`t` again; a run fails with `InvalidArgumentError` and `msg` where it has an Inf or NaN. `t`:
+    floats of any shape. Raises `TypeError` for other dtypes."""
     tensor, text = (t if t is not None else x), (msg if msg is not None else message)
     with name_scope(name, "VerifyFinite", [tensor]):
         tensor = as_tensor(tensor, name="t")
@@ -281,13 +286,14 @@ def assert_all_finite(
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Whether something is a tensor of numbers."""
+    """Whether something is a tensor of numbers. A Python bool. Raises nothing."""
     dtype = tensor.dtype if isinstance(tensor, Tensor) else None
     return dtype is not None and (dtype.is_integer or dtype.is_floating or dtype.is_complex)
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether something stands for a tensor: one, a variable, or what is made of several."""
+    """Whether something stands for a tensor: one, a variable, or what is made of several. A Python
+    bool. Raises nothing."""
     return isinstance(x, Tensor) or hasattr(x, "_as_graph_element") or hasattr(x, "components")
 
 
@@ -300,10 +306,12 @@ def _steps_compare(
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
-    """A bool scalar: whether no element of `x`, row by row, is below the one before it."""
+    """A bool scalar: whether no element of `x`, row by row, is below the one before it. Raises
+    `TypeError` for dtypes without an order."""
     return _steps_compare(x, name, "is_non_decreasing", elementwise.less_equal)
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """A bool scalar: whether every element of `x`, row by row, is above the one before it."""
+    """A bool scalar: whether every element of `x`, row by row, is above the one before it. Raises
+    `TypeError` for dtypes without an order."""
     return _steps_compare(x, name, "is_strictly_increasing", elementwise.less)

@@ -68,22 +68,26 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """A tensor that a run may feed; where it does not, it is `input`. `shape`: sizes, None for
-    those that may differ between runs."""
+    those that may differ between runs. Of any dtype. Raises `ValueError` where the default does not
+    have that shape."""
     return output("PlaceholderWithDefault", input, name=name, shape=TensorShape(shape).sizes)
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
-    """`input` again, as an operation of its own: of any dtype and shape."""
+    """`input` again, as an operation of its own: of any dtype and shape. Raises `TypeError` and
+    `ValueError` for what is no tensor and cannot be made one."""
     return output("Identity", input, name=name)
 
 
 def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
-    """Tensors again, of any dtypes and shapes, as the outputs of one operation."""
+    """Tensors again, of any dtypes and shapes, as the outputs of one operation. Raises nothing for
+    tensors."""
     return call("IdentityN", list(input), name=name)
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """`input` again, which gradients take for a constant."""
+    """`input` again, which gradients take for a constant. Of any dtype and shape. Raises nothing
+    for tensors."""
     return output("StopGradient", input, name=name)
 
 

@@ -23,7 +23,9 @@ def Assert(
 ) -> Operation:
     """An operation that fails a run with `InvalidArgumentError` where `condition` does not hold.
 
-    The error shows the `data`, `summarize` elements of each."""
+    The error shows the `data`, `summarize` elements of each. Raises `InvalidArgumentError` where
+    the condition is known not to hold; a run raises it where it does not.
+    """
     with name_scope(name, "Assert", [condition, *data]):
         tensors = [as_tensor(item) for item in data]
         if all(t.base_dtype in (dtypes.string, dtypes.i32) for t in tensors):
@@ -48,7 +50,8 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """`input_` again; computing it writes `message` and the `data` to the standard error."""
+    """`input_` again; computing it writes `message` and the `data` to the standard error. Of any
+    dtypes and shapes. Raises nothing for tensors."""
     with name_scope(name, "Print", [input_, *data]) as scope:
         tensor = as_tensor(input_, name="input")
         tensors = [as_tensor(item, name=f"data_{k}") for k, item in enumerate(data)]

@@ -21,7 +21,7 @@ from flowc.graph.shape_inference import constant_elements
 SparseTensorValue = namedtuple("SparseTensorValue", ("indices", "values", "dense_shape"))
 SparseTensorValue.__doc__ = (
     "The arrays of a `SparseTensor`: int64[n, rank], [n] and int64[rank], as a run gives and takes "
-    "them."
+    "them. Raises nothing."
 )
 
 
@@ -95,7 +95,9 @@ class SparseTensor(ValuesAtIndices):
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
-    """A sparse tensor that every run must feed, with a `SparseTensorValue`."""
+    """A sparse tensor that every run must feed, with a `SparseTensorValue`. `dtype`: of the values,
+    `shape`: sizes of the dense tensor, None where they are not known. Raises `TypeError` for what
+    is no dtype."""
     static = TensorShape(shape)
     part = {n: None if name is None else f"{name}/{n}" for n in ("shape", "values", "indices")}
     if static.is_fully_defined():

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 @dataclass
 class GPUOptions:
-    """Settings of graphics devices. They are kept, and have no effect on a CPU."""
+    """Settings of graphics devices. They are kept, and have no effect on a CPU. Raises `ValueError`
+    for other fields."""
 
     per_process_gpu_memory_fraction: float = 0.0
     allow_growth: bool = False
@@ -20,7 +21,7 @@ class GPUOptions:
 
 @dataclass
 class OptimizerOptions:
-    """Kept: flowc always optimises."""
+    """Kept: flowc always optimises. Raises `ValueError` for other fields."""
 
     L0 = -1
     L1 = 0
@@ -33,7 +34,7 @@ class OptimizerOptions:
 
 @dataclass
 class GraphOptions:
-    """Settings of the graph's compilation, kept."""
+    """Settings of the graph's compilation, kept. Raises `ValueError` for other fields."""
 
     enable_recv_scheduling: bool = False
     optimizer_options: OptimizerOptions = field(default_factory=OptimizerOptions)
@@ -44,10 +45,11 @@ class GraphOptions:
 
 @dataclass
 class ConfigProto:
-    """Settings of a Session. `intra_op_parallelism_threads` is the number of threads of one run
-    (0: one a core); `allow_soft_placement` lets operations on absent devices run on the CPU;
+    """Settings of a Session. `intra_op_parallelism_threads` is the number of threads of one run (0:
+    one a core); `allow_soft_placement` lets operations on absent devices run on the CPU;
     `log_device_placement` prints where each operation runs; `operation_timeout_in_ms`: the longest
-    that a run may take (0: as long as it takes). The rest is kept without effect."""
+    that a run may take (0: as long as it takes). The rest is kept without effect. Raises
+    `ValueError` for other fields."""
 
     device_count: dict[str, int] = field(default_factory=dict)
     intra_op_parallelism_threads: int = 0
@@ -65,7 +67,7 @@ class ConfigProto:
 
 @dataclass
 class RunOptions:
-    """Settings of one run, kept."""
+    """Settings of one run, kept. Raises `ValueError` for other fields."""
 
     NO_TRACE = 0
     SOFTWARE_TRACE = 1

@@ -149,12 +149,12 @@ class FileStatistics:
 
 
 def Exists(path: PathLike) -> bool:
-    """Whether there is a file or folder."""
+    """Whether there is a file or folder. A bool. Raises nothing."""
     return os.path.exists(path)
 
 
 def IsDirectory(dirname: PathLike) -> bool:
-    """Whether there is a folder."""
+    """Whether there is a folder. A bool. Raises nothing."""
     return os.path.isdir(dirname)
 
 
@@ -167,7 +167,8 @@ def Stat(filename: PathLike) -> FileStatistics:
 
 
 def Glob(filename: PathLike | Sequence[PathLike]) -> list[str]:
-    """The paths that fit a pattern, or one of several, in order of their names."""
+    """The paths that fit a pattern, or one of several, in order of their names. A list of strings.
+    Raises nothing: none for folders that cannot be read."""
     patterns = [filename] if isinstance(filename, str | bytes | os.PathLike) else filename
     return sorted(path for p in patterns for path in glob.glob(os.fsdecode(p)))
 
@@ -182,7 +183,7 @@ def ListDirectory(dirname: PathLike) -> list[str]:
 
 def Walk(top: PathLike, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
     """(folder, the folders in it, the files in it) of a tree: a folder before what it holds, or
-    after it without `in_order`."""
+    after it without `in_order`. Raises nothing: a folder that cannot be read has nothing in it."""
     for folder, inner, names in os.walk(os.fsdecode(top), topdown=in_order):
         inner.sort()
         yield folder, list(inner), sorted(names)
@@ -195,7 +196,8 @@ def MkDir(dirname: PathLike) -> None:
 
 
 def MakeDirs(dirname: PathLike) -> None:
-    """Makes a folder with those above it, unless they are there."""
+    """Makes a folder with those above it, unless they are there. Raises `AlreadyExistsError` or
+    another `OpError` where that fails."""
     with _told(dirname) as name:
         os.makedirs(name, exist_ok=True)
 

@@ -59,7 +59,8 @@ def import_graph_def(
 ) -> list[Any] | None:
     """Adds the nodes of a GraphDef (a message, its bytes or a path) to the default graph under the
     prefix `name` (`import` for None). Returns what `return_elements` names. What these nodes may do
-    beyond computing is what `Graph.allow` says of the graph."""
+    beyond computing is what `Graph.allow` says of the graph. Raises `ValueError` for names, inputs
+    and attrs that do not fit, `TypeError` for arguments of another kind."""
     from flowc.importer.importing import import_graph_def as import_nodes
 
     return import_nodes(graph_def, input_map, return_elements, name)
@@ -88,7 +89,8 @@ class Program:
     """A compiled part of a graph: call it with arrays by position or by name.
 
     `inputs` and `outputs` are the tensors' names; `threads` may differ between programs. Variables
-    that it assigns begin with the graph's values and live as long as it does.
+    that it assigns begin with the graph's values and live as long as it does. Calling it raises
+    `InvalidArgumentError` for arrays that do not fit, and for what the run finds.
     """
 
     def __init__(
@@ -273,7 +275,8 @@ def compile_in_memory(
 
 
 def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: bool = True) -> str:
-    """Writes a GraphDef as text or binary, whole or not at all. Returns the path."""
+    """Writes a GraphDef as text or binary, whole or not at all. Returns the path. Raises `OSError`
+    where it cannot be written."""
     from flowc.files.safe_write import replacing
 
     message = graph_or_graph_def

@@ -23,7 +23,7 @@ class Composite(Protocol):
 
 
 def is_nested(structure: Any) -> bool:
-    """Whether something is a list, a tuple or a mapping."""
+    """Whether something is a list, a tuple or a mapping. Raises nothing."""
     return isinstance(structure, list | tuple | Mapping)
 
 

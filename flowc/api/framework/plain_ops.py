@@ -8,7 +8,7 @@ from __future__ import annotations
 from inspect import Parameter, Signature
 from typing import Any
 
-from flowc.api.framework.raw_ops import call, named
+from flowc.api.framework.raw_ops import ERRORS_OF_OPS, call, named
 from flowc.graph.building.creation import record_of
 from flowc.ir.signature import REQUIRED
 
@@ -63,11 +63,12 @@ def op_function(name: str, op_type: str) -> Any:
     kind = Parameter.POSITIONAL_OR_KEYWORD
     signature = Signature(
         [
-            *(Parameter(n, kind) for n in inputs),
+            *(Parameter(n, kind, annotation="Any") for n in inputs),
             *(Parameter(n, kind) for n, default in attrs.items() if default is REQUIRED),
             *(Parameter(n, kind, default=d) for n, d in attrs.items() if d is not REQUIRED),
-            Parameter("name", kind, default=None),
-        ]
+            Parameter("name", kind, default=None, annotation="str | None"),
+        ],
+        return_annotation="Any" if len(record.signature.outputs) != 1 else "Tensor",
     )
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -76,7 +77,7 @@ def op_function(name: str, op_type: str) -> Any:
 
     function.__signature__ = signature
     whose = "TensorFlow's" if record.stamp is None else "The registered"
-    return named(function, name, f"{whose} op `{op_type}`:\n\n    {record.tf}")
+    return named(function, name, f"{whose} op `{op_type}`:\n\n    {record.tf}\n\n{ERRORS_OF_OPS}")
 
 
 def __getattr__(name: str) -> Any:

@@ -25,7 +25,8 @@ def py_func(
 
     Static shapes are unknown: `set_shape` tells them. `stateful`: whether calls with equal inputs
     may give different values, or have effects; else a run may leave calls out. The function must be
-    in the process that runs the graph.
+    in the process that runs the graph. A run raises what `func` does, in TensorFlow's classes, and
+    `InvalidArgumentError` for arrays of another dtype.
     """
     if not callable(func):
         found = f"Received func={func} of type {type(func)}."

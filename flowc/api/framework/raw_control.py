@@ -32,12 +32,16 @@ class Merged(NamedTuple):
 
 
 def switch(*, data: Any, pred: Any, name: str | None = None) -> Switched:
+    """`data`, of any dtype and shape, on the side that `pred`, a bool scalar, takes. Raises
+    `TypeError` for what is no tensor."""
     with name_scope(name, "Switch") as scope:
         given = as_tensor(data, name="data"), as_tensor(pred, name="pred")
         return Switched(*control_nodes.switch(*given, scope))
 
 
 def merge(*, inputs: Sequence[Any], name: str | None = None) -> Merged:
+    """The one of `inputs`, of one dtype, that is alive, and its number, an int32 scalar. Raises
+    `TypeError` for what is no tensor."""
     with name_scope(name, "Merge") as scope:
         given = [as_tensor(x, name=f"inputs_{k}") for k, x in enumerate(inputs)]
         return Merged(*control_nodes.merge(given, scope).op.outputs)
@@ -51,6 +55,8 @@ def enter(
     parallel_iterations: int = 10,
     name: str | None = None,
 ) -> Tensor:
+    """`data`, of any dtype and shape, in the frame of a loop. Raises
+    `TypeError` for what is no tensor."""
     with name_scope(name, "Enter") as scope:
         given = as_tensor(data, name="data")
         shape = given.shape if is_constant else UNKNOWN_SHAPE
@@ -60,16 +66,21 @@ def enter(
 
 
 def leave(*, data: Any, name: str | None = None) -> Tensor:
+    """`data`, of any dtype and shape, behind the loop. Raises `TypeError` for what is no tensor."""
     with name_scope(name, "Exit") as scope:
         return control_nodes.exit(as_tensor(data, name="data"), scope)
 
 
 def next_iteration(*, data: Any, name: str | None = None) -> Tensor:
+    """`data`, of any dtype and shape, in the next iteration. Raises `TypeError` for what is no
+    tensor."""
     with name_scope(name, "NextIteration") as scope:
         return control_nodes.next_iteration(as_tensor(data, name="data"), scope)
 
 
 def loop_cond(*, input: Any, name: str | None = None) -> Tensor:
+    """`input`, a bool scalar, as what decides of a loop. Raises `TypeError` for what is no
+    tensor."""
     with name_scope(name, "LoopCond") as scope:
         return control_nodes.loop_cond(as_tensor(input, name="input"), scope)
 

@@ -6,6 +6,7 @@ of several, a list where the op gives a list, or the Operation where it has no o
 
 from __future__ import annotations
 
+import re
 import typing  # not its names: `Any` is an op
 from collections import namedtuple
 from collections.abc import Callable
@@ -13,6 +14,12 @@ from collections.abc import Callable
 from flowc.errors import did_you_mean
 from flowc.graph import Operation
 from flowc.graph.building.creation import create, record_of
+
+# What is the same of all functions that are one op.
+ERRORS_OF_OPS = (
+    "Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit "
+    "and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."
+)
 
 
 def results_of(op: Operation) -> typing.Any:
@@ -66,7 +73,9 @@ def _function(op_type: str) -> Callable[..., typing.Any]:
         given = {n: v for n, v in kwargs.items() if v is not None or n not in optional}
         return results_of(create(op_type, (), given, name))
 
-    return named(raw_op, op_type, f"TensorFlow's op of this signature:\n\n    {record.tf}")
+    return named(
+        raw_op, op_type, f"TensorFlow's op of this signature:\n\n    {record.tf}\n\n{ERRORS_OF_OPS}"
+    )
 
 
 def named(
@@ -76,6 +85,11 @@ def named(
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
+
+
+def snake_case(op_type: str) -> str:
+    """The name of a function of an op: `segment_max` of `SegmentMax`."""
+    return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", op_type).lower()
 
 
 # The Python names of some arguments -> what the ops' signatures call them.

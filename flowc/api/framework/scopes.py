@@ -18,17 +18,19 @@ from flowc.graph.indexed_slices import IndexedSlices
 def op_scope(
     values: Iterable[Any], name: str | None, default_name: str | None = None
 ) -> AbstractContextManager[str]:
-    """`name_scope` in the argument order of 2016."""
+    """`name_scope` in the argument order of 2016. Raises as it does."""
     return name_scope(name, default_name, values)
 
 
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
-    """Operations made inside wait for `control_inputs` (None: for nothing outside)."""
+    """Operations made inside wait for `control_inputs` (None: for nothing outside). Raises
+    `TypeError` for what is neither an operation nor a tensor."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def init_scope() -> AbstractContextManager[Any]:
-    """Operations made inside stand in no loop and no branch, and wait for nothing outside."""
+    """Operations made inside stand in no loop and no branch, and wait for nothing outside. Raises
+    nothing."""
     return get_default_graph().control_dependencies(None)
 
 
@@ -47,7 +49,8 @@ def colocate_with(
 
 
 def container(container_name: str) -> AbstractContextManager[str]:
-    """Variables made inside have this container, a name under which their values are kept."""
+    """Variables made inside have this container, a name under which their values are kept. Raises
+    nothing."""
     return get_default_graph().container(container_name)
 
 
@@ -65,17 +68,18 @@ def add_to_collections(names: Any, value: Any) -> None:
 
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
     """A copy of the default graph's collection, empty where there is none; with `scope`, a regular
-    expression, the items whose name it matches from the start."""
+    expression, the items whose name it matches from the start. Raises nothing."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: Any) -> list[Any]:
-    """The default graph's collection itself, so that changes count."""
+    """The default graph's collection itself, so that changes count. Raises nothing."""
     return get_default_graph().get_collection_ref(key)
 
 
 def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing, to hang control inputs on."""
+    """An operation that does nothing, to hang control inputs on. An `Operation`. Raises
+    `ValueError` for a `name` that is none."""
     from flowc.graph.building.creation import create
 
     return create("NoOp", (), None, name)
@@ -166,26 +170,27 @@ def tuple_(
 
 
 def set_random_seed(seed: int) -> None:
-    """The graph's seed, which random operations without their own start from."""
+    """The graph's seed, which random operations without their own start from. `seed`: an int.
+    Raises nothing."""
     get_default_graph().seed = seed
 
 
 def executing_eagerly() -> bool:
-    """Always False: flowc builds graphs first and runs them in sessions."""
+    """Always False: flowc builds graphs first and runs them in sessions. Raises nothing."""
     return False
 
 
 def disable_control_flow_v2() -> None:
-    """Nothing to do: `cond` and `while_loop` write the nodes of TensorFlow 1."""
+    """Nothing to do: `cond` and `while_loop` write the nodes of TensorFlow 1. Raises nothing."""
 
 
 def control_flow_v2_enabled() -> bool:
-    """Always False: `cond` and `while_loop` write the nodes of TensorFlow 1."""
+    """Always False: `cond` and `while_loop` write the nodes of TensorFlow 1. Raises nothing."""
     return False
 
 
 def disable_eager_execution() -> None:
-    """Nothing to do: flowc never executes eagerly."""
+    """Nothing to do: flowc never executes eagerly. Raises nothing."""
 
 
 disable_v2_behavior = disable_eager_execution

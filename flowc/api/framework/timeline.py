@@ -15,7 +15,8 @@ _LABEL = re.compile(r"(.*) = (.*)\((.*)\)", re.DOTALL)
 
 
 class Timeline:
-    """The timeline of one traced run: `Timeline(run_metadata.step_stats)`. `graph` is not used."""
+    """The timeline of one traced run: `Timeline(run_metadata.step_stats)`. `graph` is not used.
+    Raises `AttributeError` for what are no step stats."""
 
     def __init__(self, step_stats: Any, graph: Any = None) -> None:
         self._devices = step_stats.dev_stats

@@ -21,7 +21,8 @@ def non_max_suppression_overlaps(
     score_threshold: Any = BOXES_LIMIT,
     name: str | None = None,
 ) -> Tensor:
-    """The indices of boxes to keep, by their `overlaps` [boxes, boxes]."""
+    """The indices of boxes to keep, by their `overlaps` [boxes, boxes]. float32; the result:
+    int32[n]. Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "non_max_suppression_overlaps"):
         most = as_tensor(overlap_threshold, name="overlap_threshold")
         least = as_tensor(score_threshold, dtypes.f32, "score_threshold")
@@ -39,7 +40,8 @@ def non_max_suppression_padded(
     name: str | None = None,
 ) -> Any:
     """The indices of boxes to keep, filled up with zeros to `max_output_size` where asked for, and
-    how many of them count."""
+    how many of them count. `boxes`: float32[n, 4], `scores`: float32[n]; the indices are int32.
+    Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "non_max_suppression_padded"):
         most = as_tensor(iou_threshold, dtypes.f32, "iou_threshold")
         least = as_tensor(score_threshold, dtypes.f32, "score_threshold")
@@ -63,7 +65,8 @@ def combined_non_max_suppression(
 ) -> Any:
     """The best boxes [batch, n, 4] over all classes, their scores and classes [batch, n], and how
     many of them count, [batch]. `boxes`: [batch, boxes, classes or 1, 4]; `scores`: [batch, boxes,
-    classes]."""
+    classes]. float32. Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit.
+    """
     with name_scope(name, "combined_non_max_suppression"):
         most = as_tensor(iou_threshold, dtypes.f32, "iou_threshold")
         least = as_tensor(score_threshold, dtypes.f32, "score_threshold")
@@ -78,7 +81,7 @@ def combined_non_max_suppression(
 def extract_patches(
     images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Tensor:
-    """`extract_image_patches` with another name of an argument."""
+    """`extract_image_patches` with another name of an argument. Raises as it does."""
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 
 

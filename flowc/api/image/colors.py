@@ -93,7 +93,8 @@ def _in_floats(image: Any, name: str = "image") -> tuple[Tensor, DType]:
 
 
 def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
-    """One channel of three: how bright they look."""
+    """One channel of three: how bright they look. [..., 3] -> [..., 1], in the dtype of the image.
+    Raises `ValueError` for shapes that do not fit."""
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
         tensor = as_tensor(images, name="images")
         floats = convert_image_dtype(tensor, dtypes.f32)
@@ -125,7 +126,11 @@ def _by_matrix(function_name: str, matrix: Any, doc: str) -> Callable[..., Tenso
     def function(images: Any) -> Tensor:
         return _weighted(as_tensor(images, name="images"), np.array(matrix))
 
-    return named(function, function_name, f"{doc} Floats in [0, 1].")
+    return named(
+        function,
+        function_name,
+        f"{doc} Floats in [0, 1], [..., 3]. Raises `TypeError` and `ValueError` for others.",
+    )
 
 
 rgb_to_yiq = _by_matrix("rgb_to_yiq", _TO_YIQ, "Red, green and blue as Y, I and Q.")
@@ -147,7 +152,8 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """The image with `delta`, in the scale of floats, added."""
+    """The image with `delta`, in the scale of floats, added. Of any numeric dtype, which the result
+    has. Raises `TypeError` for strings."""
     with name_scope(None, "adjust_brightness", [image]) as scope:
         floats, dtype = _in_floats(image)
         adjusted = elementwise.add(floats, cast(delta, floats.dtype), name=scope)
@@ -155,7 +161,9 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
 
 
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
-    """Each channel's distance from its mean over the image times `contrast_factor`."""
+    """Each channel's distance from its mean over the image times `contrast_factor`. [..., height,
+    width, channels], in the dtype of the image. Raises `ValueError` for less than three dimensions.
+    """
     with name_scope(None, "adjust_contrast", [images, contrast_factor]) as scope:
         floats, dtype = _in_floats(images, "images")
         adjusted = output("AdjustContrastv2", floats, contrast_factor, name=scope)
@@ -192,7 +200,8 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
 
 def per_image_standardization(image: Any) -> Tensor:
     """Each image less its mean, divided by its standard deviation (by one over the root of its
-    number of elements where that is more)."""
+    number of elements where that is more). [..., height, width, channels], as floats. Raises
+    `ValueError` for less than three dimensions."""
     with name_scope(None, "per_image_standardization", [image]) as scope:
         floats = cast(as_tensor(image, name="image"), dtypes.f32)
         count = cast(reduce_prod(shape(floats)[-3:]), dtypes.f32)

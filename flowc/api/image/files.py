@@ -115,7 +115,8 @@ def extract_jpeg_shape(
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Whether a string begins as JPEG files do: a bool scalar."""
+    """Whether a string begins as JPEG files do: a bool scalar. Raises `TypeError` for what is no
+    string."""
     with name_scope(name, "is_jpeg"):
         return equal(substr(contents, 0, 3), b"\xff\xd8\xff", name="Equal")
 
@@ -148,7 +149,9 @@ def encode_jpeg(
 def adjust_jpeg_quality(
     image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None
 ) -> Tensor:
-    """The image [height, width, 1 or 3] as JPEG of a quality, 0 to 100, keeps it, in its dtype."""
+    """The image [height, width, 1 or 3] as JPEG of a quality, 0 to 100, keeps it, in its dtype.
+    Raises `ValueError` for another rank; a run raises `InvalidArgumentError` for another quality.
+    """
     with name_scope(name, "adjust_jpeg_quality", [image]):
         tensor = as_tensor(image, name="image")
         channels = tensor.shape.as_list()[-1] or 0

@@ -9,7 +9,7 @@ from flowc import dtypes
 from flowc.api.arrays import shaping as arrays
 from flowc.api.control_flow.cases import case
 from flowc.api.framework.basics import cast
-from flowc.api.framework.raw_ops import call
+from flowc.api.framework.raw_ops import call, named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import equal, floormod
 from flowc.api.math.elementwise import round as round_half_even
@@ -23,7 +23,7 @@ BOXES_LIMIT = float("-inf")
 
 
 class ResizeMethod:
-    """How `resize_images` computes new pixels."""
+    """How `resize_images` computes new pixels. Raises nothing."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -31,7 +31,7 @@ class ResizeMethod:
     AREA = 3
 
 
-def _resize(op_type: str, centers: bool = True) -> Callable[..., Tensor]:
+def _resize(function_name: str, op_type: str, centers: bool = True) -> Callable[..., Tensor]:
     def resize(
         images: Any,
         size: Any,
@@ -45,17 +45,17 @@ def _resize(op_type: str, centers: bool = True) -> Callable[..., Tensor]:
         return output(op_type, images, size, name=name, **attrs)
 
     dtype = "their dtype" if op_type == "ResizeNearestNeighbor" else "float32"
-    resize.__doc__ = (
+    doc = (
         f"TensorFlow's `{op_type}` of images [batch, height, width, channels] to `size`, int32[2] "
         f"of height and width, in {dtype}. Raises `ValueError` for another rank."
     )
-    return resize
+    return named(resize, function_name, doc)
 
 
-resize_bilinear = _resize("ResizeBilinear")
-resize_nearest_neighbor = _resize("ResizeNearestNeighbor")
-resize_bicubic = _resize("ResizeBicubic")
-resize_area = _resize("ResizeArea", centers=False)
+resize_bilinear = _resize("resize_bilinear", "ResizeBilinear")
+resize_nearest_neighbor = _resize("resize_nearest_neighbor", "ResizeNearestNeighbor")
+resize_bicubic = _resize("resize_bicubic", "ResizeBicubic")
+resize_area = _resize("resize_area", "ResizeArea", centers=False)
 _METHODS = (resize_bilinear, resize_nearest_neighbor, resize_bicubic, resize_area)
 
 
@@ -157,7 +157,8 @@ def non_max_suppression_with_scores(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """(indices, scores) of boxes to keep: as `non_max_suppression`, whose arguments it takes, and
-    the scores after soft suppression by `soft_nms_sigma`. Raises as it does."""
+    the scores after soft suppression by `soft_nms_sigma`. Raises as it does. int32[n] and
+    float32[n]."""
     with name_scope(name, "non_max_suppression_with_scores"):
         limits = [
             as_tensor(v, dtypes.f32, n)
@@ -236,7 +237,9 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Any = None,
 ) -> Tensor:
-    """Patches [batch, rows, columns, height * width * channels] of a batch of images."""
+    """Patches [batch, rows, columns, height * width * channels] of a batch of images. [batch,
+    height, width, channels], of real dtypes. Raises `TypeError` for other dtypes, `ValueError` for
+    shapes that do not fit."""
     window = list(one_of(sizes, "sizes", ksizes, "ksizes"))
     attrs = {"ksizes": window, "strides": list(strides), "rates": list(rates)}
     return output("ExtractImagePatches", images, padding=padding, name=name, **attrs)

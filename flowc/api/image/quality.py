@@ -202,7 +202,9 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
 
 
 def sobel_edges(image: Any) -> Tensor:
-    """Vertical and horizontal edges [batch, height, width, channels, 2] by Sobel's filters."""
+    """Vertical and horizontal edges [batch, height, width, channels, 2] by Sobel's filters. Floats
+    [batch, height, width, channels]. Raises `TypeError` for other dtypes, `ValueError` for shapes
+    that do not fit."""
     tensor = as_tensor(image)
     across = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])
     filters = np.stack([across, across.T], -1)[:, :, np.newaxis, :]

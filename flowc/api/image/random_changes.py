@@ -42,7 +42,10 @@ def _random_flip(axis: int, function_name: str) -> Callable[..., Tensor]:
                 return flips * reverse(tensor, [axis + 1]) + (1 - flips) * tensor
             raise ValueError(f"'image' (shape {tensor.shape}) must have either 3 or 4 dimensions.")
 
-    doc = "Mirrored with a probability of one half, each image of a batch by itself."
+    doc = (
+        "Mirrored with a probability of one half, each image of a batch by itself: images [height, "
+        "width, channels] or a batch of them, of any dtype. Raises `ValueError` for another rank."
+    )
     return named(flip, function_name, doc)
 
 

@@ -20,7 +20,8 @@ from flowc.graph.indexed_slices import IndexedSlices
 
 
 class ConditionalAccumulatorBase:
-    """What both kinds have. `prefix`: of their op types."""
+    """What both kinds have. `prefix`: of their op types. A run raises `InvalidArgumentError` for
+    gradients of another shape."""
 
     _prefix = ""
 
@@ -103,7 +104,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """Gradients of which only some rows are given. The mean of a row is that of the gradients that
-    have it."""
+    have it. A run raises `InvalidArgumentError` for gradients of another shape or with indices out
+    of range."""
 
     def __init__(
         self,

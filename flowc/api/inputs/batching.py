@@ -108,7 +108,7 @@ def maybe_batch(
     name: str | None = None,
 ) -> Any:
     """`batch` of those elements for which `keep_input` holds: bool[], or bool[n] with
-    `enqueue_many`."""
+    `enqueue_many`. Raises as `batch`, and `ValueError` for a `keep_input` of another shape."""
     settings = _Batching(
         batch_size,
         keep_input,
@@ -134,7 +134,8 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`batch` of elements from several sources, each of which has a thread of its own."""
+    """`batch` of elements from several sources, each of which has a thread of its own. Raises
+    `ValueError` where the sources differ in number or dtypes of tensors."""
     return maybe_batch_join(
         tensors_list,
         True,
@@ -161,7 +162,8 @@ def maybe_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`batch_join` of those elements for which `keep_input` holds."""
+    """`batch_join` of those elements for which `keep_input` holds. Raises as `batch_join`, and
+    `ValueError` for a `keep_input` of another shape."""
     settings = _Batching(
         batch_size,
         keep_input,
@@ -221,7 +223,8 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`shuffle_batch` of those elements for which `keep_input` holds."""
+    """`shuffle_batch` of those elements for which `keep_input` holds. Raises as `shuffle_batch`,
+    and `ValueError` for a `keep_input` of another shape."""
     settings = _Batching(
         batch_size,
         keep_input,
@@ -249,7 +252,8 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`shuffle_batch` of elements from several sources, each of which has a thread of its own."""
+    """`shuffle_batch` of elements from several sources, each of which has a thread of its own.
+    Raises `ValueError` where the sources differ in number or dtypes of tensors."""
     return maybe_shuffle_batch_join(
         tensors_list,
         batch_size,
@@ -278,7 +282,8 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`shuffle_batch_join` of those elements for which `keep_input` holds."""
+    """`shuffle_batch_join` of those elements for which `keep_input` holds. Raises as
+    `shuffle_batch_join`, and `ValueError` for a `keep_input` of another shape."""
     settings = _Batching(
         batch_size,
         keep_input,

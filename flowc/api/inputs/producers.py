@@ -35,7 +35,8 @@ _EMPTY = "string_input_producer requires a non-null input tensor"
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Variable:
     """The names of the files that match a pattern, in a local variable: they are those that its
-    initializer found."""
+    initializer found. `pattern`: a string, or a vector of them. Raises `TypeError` for what is
+    none."""
     with name_scope(name, "matching_filenames", [pattern]) as scope:
         return Variable(
             matching_files(pattern),
@@ -140,7 +141,8 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> FIFOQueue:
-    """A queue of the numbers from 0 to `limit` - 1. As `input_producer`."""
+    """A queue of the numbers from 0 to `limit` - 1. As `input_producer`. int32 scalars. Raises as
+    it does."""
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(
             range_(limit),

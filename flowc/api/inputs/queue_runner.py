@@ -220,7 +220,8 @@ def _are_errors(types: Any) -> bool:
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
-    """Adds a QueueRunner to a collection, whose threads `start_queue_runners` starts."""
+    """Adds a QueueRunner to a collection, whose threads `start_queue_runners` starts. Raises
+    nothing."""
     get_default_graph().add_to_collection(collection, qr)
 
 

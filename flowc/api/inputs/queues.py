@@ -188,7 +188,9 @@ class QueueBase:
 
 class FIFOQueue(QueueBase):
     """A queue whose elements leave in the order in which they came. `capacity`: how many it holds,
-    any number if below 0. `shared_name`: queues of one name are one in a Session."""
+    any number if below 0. `shared_name`: queues of one name are one in a Session. `dtypes`,
+    `shapes`: of the components of an element. Raises `ValueError` where they differ in number; runs
+    raise `OutOfRangeError` and `CancelledError` where the queue is closed."""
 
     def __init__(
         self,
@@ -208,7 +210,8 @@ class FIFOQueue(QueueBase):
 
 class RandomShuffleQueue(QueueBase):
     """A queue whose elements leave in random order; as long as it is open, at least
-    `min_after_dequeue` of them stay. Equal seeds give TensorFlow's order."""
+    `min_after_dequeue` of them stay. Equal seeds give TensorFlow's order. Raises and ends runs as
+    `FIFOQueue`."""
 
     def __init__(
         self,
@@ -255,7 +258,7 @@ class PaddingFIFOQueue(QueueBase):
 
 class PriorityQueue(QueueBase):
     """A queue of which the element with the least priority leaves first: an int64, which stands
-    before the components of `types`."""
+    before the components of `types`. Raises and ends runs as `FIFOQueue`."""
 
     def __init__(
         self,

@@ -15,7 +15,8 @@ from flowc.graph.building.creation import create, output
 
 
 class ReaderBase:
-    """What all readers have. `supports_serialize`: whether its state can be saved."""
+    """What all readers have. `supports_serialize`: whether its state can be saved. A run raises
+    `OutOfRangeError` when the queue of names is closed and empty."""
 
     def __init__(self, reader_ref: Tensor, supports_serialize: bool = False) -> None:
         self._reader_ref = reader_ref
@@ -68,7 +69,9 @@ def _handle(queue: Any) -> Any:
 
 class TextLineReader(ReaderBase):
     """The lines of files, without their ends. Keys: `file:line`, counted from 1.
-    `skip_header_lines`: lines at the beginning of each file that are left out."""
+    `skip_header_lines`: lines at the beginning of each file that are left out. A run raises
+    `OutOfRangeError` when the queue of names is closed and empty, `NotFoundError` for a missing
+    file."""
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
         super().__init__(
@@ -78,7 +81,9 @@ class TextLineReader(ReaderBase):
 
 class FixedLengthRecordReader(ReaderBase):
     """Records of `record_bytes`, each `hop_bytes` behind the one before (0: directly), between a
-    header and a footer. Keys: `file:index`, counted from 0. `encoding`: "ZLIB", "GZIP" or none."""
+    header and a footer. Keys: `file:index`, counted from 0. `encoding`: "ZLIB", "GZIP" or none. A
+    run raises `OutOfRangeError` when the queue of names is closed and empty, `NotFoundError` for a
+    missing file."""
 
     def __init__(
         self,
@@ -103,7 +108,9 @@ class FixedLengthRecordReader(ReaderBase):
 
 
 class TFRecordReader(ReaderBase):
-    """The records of TFRecord files. Keys: `file:offset`. `options`: `TFRecordOptions`."""
+    """The records of TFRecord files. Keys: `file:offset`. `options`: `TFRecordOptions`. A run
+    raises `OutOfRangeError` when the queue of names is closed and empty, `DataLossError` for a
+    damaged record."""
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
         kind = TFRecordOptions.get_compression_type_string(options)
@@ -111,14 +118,16 @@ class TFRecordReader(ReaderBase):
 
 
 class WholeFileReader(ReaderBase):
-    """Files as one record each: key its name, value its content."""
+    """Files as one record each: key its name, value its content. A run raises `OutOfRangeError`
+    when the queue of names is closed and empty, `NotFoundError` for a missing file."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(output("WholeFileReaderV2", name=name), supports_serialize=True)
 
 
 class IdentityReader(ReaderBase):
-    """What the queue gives, as key and as value."""
+    """What the queue gives, as key and as value. A run raises `OutOfRangeError` when the queue is
+    closed and empty."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(output("IdentityReaderV2", name=name), supports_serialize=True)

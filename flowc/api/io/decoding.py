@@ -77,12 +77,14 @@ def decode_raw(
 
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
     """Strings that were compressed ("ZLIB", "GZIP", "" for not) as they were. A run raises
-    `DataLossError` for what is damaged, `InvalidArgumentError` for another compression."""
+    `DataLossError` for what is damaged, `InvalidArgumentError` for another compression. Strings of
+    any shape."""
     return output("DecodeCompressed", **locals())
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
-    """A tensor as a string, a scalar, that `parse_tensor` reads."""
+    """A tensor as a string, a scalar, that `parse_tensor` reads. Of any dtype and shape but
+    resources. Raises `TypeError` for these."""
     return output("SerializeTensor", **locals())
 
 
@@ -94,7 +96,7 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
     """Serialized `Example`s from such in JSON. A run raises `InvalidArgumentError` for what is
-    none."""
+    none. Strings of any shape."""
     return output("DecodeJSONExample", **locals())
 
 
@@ -111,5 +113,6 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
 
 
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
-    """The paths of files that fit a pattern, or one of several (a vector), in order."""
+    """The paths of files that fit a pattern, or one of several (a vector), in order. A vector of
+    strings. Raises `TypeError` for what is no string."""
     return output("MatchingFiles", **locals())

@@ -10,7 +10,8 @@ from flowc.dtypes import DType
 
 
 class VarLenFeature(namedtuple("VarLenFeature", ("dtype",))):
-    """A feature of any number of values: a `SparseTensor`."""
+    """A feature of any number of values: a `SparseTensor`. `parse_example` raises `ValueError` for
+    a dtype other than int64, float32 and string."""
 
     __slots__ = ()
 
@@ -19,7 +20,8 @@ class VarLenFeature(namedtuple("VarLenFeature", ("dtype",))):
 
 
 class FixedLenFeature(namedtuple("FixedLenFeature", ("shape", "dtype", "default_value"))):
-    """A feature of one shape: a tensor. Without a default every example must have it."""
+    """A feature of one shape: a tensor. Without a default every example must have it.
+    `parse_example` raises `ValueError` for a field that is missing or no shape."""
 
     __slots__ = ()
 
@@ -31,7 +33,8 @@ class FixedLenSequenceFeature(
     namedtuple("FixedLenSequenceFeature", ("shape", "dtype", "allow_missing", "default_value"))
 ):
     """A feature of any number of elements of one shape: a tensor as long as the longest example,
-    filled up with the default."""
+    filled up with the default. `parse_example` raises `ValueError` for a field that is missing or
+    no shape."""
 
     __slots__ = ()
 
@@ -45,7 +48,7 @@ class SparseFeature(
     namedtuple("SparseFeature", ("index_key", "value_key", "dtype", "size", "already_sorted"))
 ):
     """Two features, of values and of their places (several keys for several axes) in a tensor of
-    `size`: a `SparseTensor`."""
+    `size`: a `SparseTensor`. `parse_example` raises `ValueError` for a field that is missing."""
 
     __slots__ = ()
 
@@ -61,7 +64,8 @@ class RaggedFeature(
     )
 ):
     """A feature of any number of values: a `RaggedTensor`. `partitions` split the values into rows,
-    each by the feature of a key."""
+    each by the feature of a key. `parse_example` raises `ValueError` for a dtype other than int64,
+    float32 and string."""
 
     __slots__ = ()
     RowSplits = namedtuple("RowSplits", ("key",))

@@ -13,7 +13,7 @@ from flowc.records.record_writer import Deflation, RecordWriter
 
 
 class TFRecordCompressionType:
-    """How the records of a file are compressed."""
+    """How the records of a file are compressed. Raises nothing."""
 
     NONE = 0
     ZLIB = 1

@@ -314,7 +314,8 @@ class _Separable(_Convolution):
 
 
 class SeparableConv2D(_Separable):
-    """A separable convolution of images [batch, height, width, channels]."""
+    """A separable convolution of images [batch, height, width, channels]. Of floats. Raises
+    `ValueError` for another rank and unknown channels."""
 
     rank = 2
 
@@ -331,7 +332,8 @@ class SeparableConv2D(_Separable):
 
 
 class SeparableConv1D(_Separable):
-    """A separable convolution along one axis: that of an image of height 1."""
+    """A separable convolution along one axis: that of an image of height 1. [batch, steps,
+    channels], of floats. Raises `ValueError` for another rank and unknown channels."""
 
     rank = 1
 

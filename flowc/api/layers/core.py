@@ -127,7 +127,8 @@ class Dropout(Layer):
 
 
 class Flatten(Layer):
-    """[batch, ...] -> [batch, elements], in the order of `channels_last`."""
+    """[batch, ...] -> [batch, elements], in the order of `channels_last`. Of any dtype. Raises
+    `ValueError` for a scalar."""
 
     def __init__(
         self, data_format: str = "channels_last", name: str | None = None, **kwargs: Any
@@ -158,5 +159,6 @@ dropout = as_function(Dropout, "training")
 
 
 def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Tensor:
-    """[batch, ...] -> [batch, elements], in the order of `channels_last`."""
+    """[batch, ...] -> [batch, elements], in the order of `channels_last`. Raises `ValueError` for a
+    scalar."""
     return Flatten(data_format, name).apply(inputs)

@@ -33,7 +33,8 @@ _NAMES = ("flowc", "layer names")  # key of a collection that no file holds
 
 
 class InputSpec:
-    """What a layer takes: the rank of its input, and sizes of some axes."""
+    """What a layer takes: the rank of its input, and sizes of some axes. Raises `TypeError` for
+    axes that are no integers."""
 
     def __init__(
         self,
@@ -79,7 +80,8 @@ class Layer:
     and compute in `call(inputs, ...)`.
 
     `name`: the scope of its variables; by default that of the class, as `dense`, with a number
-    where it is taken. `dtype`: that of the variables, by default that of the first input.
+    where it is taken. `dtype`: that of the variables, by default that of the first input. Calling
+    it raises `ValueError` where its inputs do not fit its `input_spec`.
     """
 
     def __init__(
@@ -303,7 +305,7 @@ def as_function(kind: type[Layer], *between: str) -> Callable[..., Any]:
     takes_reuse = any(p.name == "trainable" for p in own)
     if takes_reuse:
         parameters.insert(name_at, reuse)
-    signature = inspect.Signature(parameters)
+    signature = inspect.Signature(parameters, return_annotation="Tensor")
 
     def function(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments

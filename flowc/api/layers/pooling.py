@@ -59,37 +59,46 @@ class _Pooling(Layer):
 
 
 class MaxPooling1D(_Pooling):
-    """The largest element of each window along [batch, steps, channels]."""
+    """The largest element of each window along [batch, steps, channels]. Of real dtypes;
+    `pool_size`, `strides`: ints. Raises `ValueError` for another rank and windows of no size."""
 
     rank, pool = 1, staticmethod(max_pool)
 
 
 class MaxPooling2D(_Pooling):
-    """The largest element of each window of images [batch, height, width, channels]."""
+    """The largest element of each window of images [batch, height, width, channels]. Of real
+    dtypes; `pool_size`, `strides`: an int, or two. Raises `ValueError` for another rank and windows
+    of no size."""
 
     rank, pool = 2, staticmethod(max_pool)
 
 
 class MaxPooling3D(_Pooling):
-    """The largest element of each window of volumes [batch, depth, height, width, channels]."""
+    """The largest element of each window of volumes [batch, depth, height, width, channels]. Of
+    real dtypes; `pool_size`, `strides`: an int, or three. Raises `ValueError` for another rank and
+    windows of no size."""
 
     rank, pool = 3, staticmethod(max_pool3d)
 
 
 class AveragePooling1D(_Pooling):
-    """The mean of each window along [batch, steps, channels]."""
+    """The mean of each window along [batch, steps, channels]. Of floats; `pool_size`, `strides`:
+    ints. Raises `ValueError` for another rank and windows of no size."""
 
     rank, pool = 1, staticmethod(avg_pool)
 
 
 class AveragePooling2D(_Pooling):
-    """The mean of each window of images [batch, height, width, channels]."""
+    """The mean of each window of images [batch, height, width, channels]. Of floats; `pool_size`,
+    `strides`: an int, or two. Raises `ValueError` for another rank and windows of no size."""
 
     rank, pool = 2, staticmethod(avg_pool)
 
 
 class AveragePooling3D(_Pooling):
-    """The mean of each window of volumes [batch, depth, height, width, channels]."""
+    """The mean of each window of volumes [batch, depth, height, width, channels]. Of floats;
+    `pool_size`, `strides`: an int, or three. Raises `ValueError` for another rank and windows of no
+    size."""
 
     rank, pool = 3, staticmethod(avg_pool3d)
 

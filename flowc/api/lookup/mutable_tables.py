@@ -136,7 +136,7 @@ class MutableHashTable(_ChangedTable):
 class DenseHashTable(_ChangedTable):
     """A table in which `empty_key` and `deleted_key` must never be used as keys, which may be
     tensors. Arguments, values and errors are those of `MutableHashTable`; TensorFlow stores it
-    otherwise, in `initial_num_buckets` places (a power of two)."""
+    otherwise, in `initial_num_buckets` places (a power of two). Raises as it does."""
 
     def __init__(
         self,

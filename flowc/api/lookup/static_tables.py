@@ -22,7 +22,7 @@ from flowc.graph.building.conversion import as_tensor
 
 
 class TextFileIndex:
-    """What of a line is meant, beside the number of a column."""
+    """What of a line is meant, beside the number of a column. Raises nothing."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -131,7 +131,8 @@ class TextFileInitializer(TableInitializer):
 
 
 class TextFileStringTableInitializer(TextFileInitializer):
-    """Numbers (int64, by default of lines) to strings (by default whole lines)."""
+    """Numbers (int64, by default of lines) to strings (by default whole lines). A run raises
+    `NotFoundError` for a missing file, `InvalidArgumentError` for lines of another form."""
 
     def __init__(
         self,
@@ -155,7 +156,8 @@ class TextFileStringTableInitializer(TextFileInitializer):
 
 
 class TextFileIdTableInitializer(TextFileInitializer):
-    """Keys (by default whole lines) to ids (int64, by default the numbers of lines)."""
+    """Keys (by default whole lines) to ids (int64, by default the numbers of lines). A run raises
+    `NotFoundError` for a missing file, `InvalidArgumentError` for lines of another form."""
 
     def __init__(
         self,
@@ -249,4 +251,4 @@ class StaticHashTable(LookupInterface):
 
 
 class HashTable(StaticHashTable):
-    """`StaticHashTable`, under its older name."""
+    """`StaticHashTable`, under its older name. Raises as it does."""

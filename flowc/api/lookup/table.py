@@ -20,7 +20,8 @@ from flowc.graph.building.conversion import as_tensor
 
 
 class LookupInterface(ABC):
-    """A table. `resource_handle`: the tensor that names it in the graph."""
+    """A table. `resource_handle`: the tensor that names it in the graph. A run raises
+    `FailedPreconditionError` where nothing initialized it."""
 
     def __init__(self, key_dtype: Any, value_dtype: Any, resource_handle: Any, name: str) -> None:
         self.key_dtype: DType = dtypes.as_dtype(key_dtype)
@@ -79,6 +80,6 @@ def in_place_of(keys: Any, values: Tensor) -> Any:
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that initializes all tables of the default graph; one that does nothing where
-    there are none."""
+    there are none. An `Operation`. Raises nothing."""
     found = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     return group(*found, name=name) if found else no_op(name)

@@ -29,7 +29,8 @@ from flowc.graph.building.creation import output
 
 
 class HasherSpec(NamedTuple):
-    """How keys are hashed to buckets: `fasthash`, or `stronghash` with a key of two integers."""
+    """How keys are hashed to buckets: `fasthash`, or `stronghash` with a key of two integers.
+    Raises nothing: tables raise `ValueError` for a key of another form."""
 
     hasher: str
     key: Any = None

@@ -60,7 +60,9 @@ def absolute_difference(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """`|predictions - labels|`, weighted, reduced and raising as `mean_squared_error`."""
+    """`|predictions - labels|`, weighted, reduced and raising as `mean_squared_error`.
+
+    Labels and predictions are of one shape."""
     with _pair(scope, "absolute_difference", predictions, labels) as (opened, x, y):
         losses = m.abs(m.subtract(x, y))
         return compute_weighted_loss(losses, weights, opened, loss_collection, reduction)
@@ -114,7 +116,7 @@ def hinge_loss(
     reduction: str = _MEAN,
 ) -> Tensor:
     """`max(0, 1 - labels * logits)`, with labels 0 and 1 taken for -1 and 1; weighted, reduced and
-    raising as `mean_squared_error`."""
+    raising as `mean_squared_error`. Labels and logits are of one shape."""
     with _pair(scope, "hinge_loss", logits, labels, "logits") as (opened, x, y):
         ones = ones_like(y)
         signs = m.subtract(2 * y, ones)
@@ -132,7 +134,7 @@ def huber_loss(
     reduction: str = _MEAN,
 ) -> Tensor:
     """Half the squared error up to `delta`, and linear in the error beyond; weighted, reduced and
-    raising as `mean_squared_error`."""
+    raising as `mean_squared_error`. Labels and predictions are of one shape."""
     with _pair(scope, "huber_loss", predictions, labels) as (opened, x, y):
         distance = m.abs(m.subtract(x, y))
         near = m.minimum(distance, delta)
@@ -151,7 +153,8 @@ def log_loss(
     reduction: str = _MEAN,
 ) -> Tensor:
     """`-labels * log(predictions) - (1 - labels) * log(1 - predictions)`, with `epsilon` added to
-    what the logarithms are of; weighted, reduced and raising as `mean_squared_error`."""
+    what the logarithms are of; weighted, reduced and raising as `mean_squared_error`. Labels and
+    predictions are of one shape."""
     with _pair(scope, "log_loss", predictions, labels) as (opened, x, y):
         of_ones = -m.multiply(y, m.log(x + epsilon))
         losses = of_ones - m.multiply(1 - y, m.log(1 - x + epsilon))

@@ -32,7 +32,8 @@ class LossReduction:
 
     `NONE`: not at all. `SUM`: their sum. `MEAN`: the sum divided by that of the weights.
     `SUM_OVER_BATCH_SIZE`: the sum divided by the number of elements. `SUM_BY_NONZERO_WEIGHTS`: the
-    sum divided by the number of elements whose weight is not zero.
+    sum divided by the number of elements whose weight is not zero. `validate` raises `ValueError`
+    for anything else.
     """
 
     NONE = "none"

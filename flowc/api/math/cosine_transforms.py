@@ -117,13 +117,14 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """The axes (all, for None) turned so that the frequency 0 is in their middle."""
+    """The axes (all, for None) turned so that the frequency 0 is in their middle. Of any dtype.
+    Raises `ValueError` for an axis out of range."""
     with name_scope(name, "fftshift"):
         return _shifted(x, axes, lambda size: size // 2)
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`. Raises as it does."""
     with name_scope(name, "ifftshift"):
         return _shifted(x, axes, lambda size: -(size // 2))
 

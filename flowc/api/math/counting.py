@@ -25,7 +25,9 @@ def bincount(
     """How often each integer from 0 on occurs in `arr`; with `weights` of its shape, their sums.
 
     `minlength`, `maxlength`: the least and the greatest length of the result. `dtype`: that of
-    counts; sums have that of the weights."""
+    counts; sums have that of the weights. `arr`: int32; the result is a vector. Numbers of other
+    dtypes are cast. Raises `TypeError` for strings, `ValueError` for weights of another shape; a
+    run raises `InvalidArgumentError` for negative numbers."""
     with name_scope(None, "bincount", [arr, weights]):
         values = cast(as_tensor(arr, name="arr"), dtypes.i32)
         some = cast(size(values) > 0, dtypes.i32)
@@ -46,7 +48,8 @@ def histogram_fixed_width_bins(
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The number of the bin, of `nbins` equal ones in `value_range`, in which each value lies; the
-    first and the last bin take what lies outside."""
+    first and the last bin take what lies outside. int32 or `dtype`, in the shape of `values`.
+    Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
         tensor = as_tensor(values, name="values")
         limits = as_tensor(value_range, name="value_range")
@@ -62,7 +65,9 @@ def histogram_fixed_width(
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """How many values lie in each of `nbins` equal bins of `value_range`; the first and the last
-    bin count what lies outside."""
+    bin count what lies outside. `values`: real numbers of any shape, `value_range`: two of their
+    dtype; the result: int32[nbins] or of `dtype`. Raises `TypeError` for other dtypes, `ValueError`
+    for shapes that do not fit."""
     with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]):
         bins = reshape(histogram_fixed_width_bins(values, value_range, nbins), [-1])
         kind = dtypes.as_dtype(dtype)

@@ -10,6 +10,7 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from flowc import dtypes
+from flowc.api.framework.raw_ops import named, snake_case
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.meanings import MEANINGS
 from flowc.graph import Tensor
@@ -18,6 +19,17 @@ from flowc.graph.building.creation import output
 from flowc.graph.building.operators import absolute, exclusive_or, pair_of_one_dtype, true_quotient
 
 Unary = Callable[..., Tensor]
+# Functions that are not called as their ops are.
+_CALLED = {
+    "AddV2": "add",
+    "FloorDiv": "floordiv",
+    "FloorMod": "floormod",
+    "Mul": "multiply",
+    "MulNoNan": "multiply_no_nan",
+    "RealDiv": "realdiv",
+    "TruncateDiv": "truncatediv",
+    "TruncateMod": "truncatemod",
+}
 
 
 def unary(op_type: str, argument: str = "x", name: str | None = None) -> Unary:
@@ -44,8 +56,8 @@ def _function(op_type: str, inputs: Sequence[str], errors: str, default: str | N
         return output(op_type, *(given[n] for n in inputs), name=given.get("name") or default)
 
     meaning = MEANINGS.get(op_type, f"TensorFlow's `{op_type}`")
-    function.__doc__ = f"{meaning}.\n\nTakes `{taken}`. Raises `TypeError` {errors}."
-    described: Any = function
+    doc = f"{meaning}.\n\nTakes `{taken}`. Raises `TypeError` {errors}."
+    described: Any = named(function, _CALLED.get(op_type) or snake_case(op_type), doc)
     described.__signature__ = _signature(inputs)
     return function
 
@@ -108,7 +120,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Division in the style of Python 3, as `truediv`."""
+    """Division in the style of Python 3, as `truediv`. Raises as it does."""
     return truediv(x, y, name)
 
 
@@ -151,7 +163,7 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """The sum of a list of tensors of one dtype and shape, as `add_n`."""
+    """The sum of a list of tensors of one dtype and shape, as `add_n`. Raises as it does."""
     return add_n(inputs, name)
 
 
@@ -178,11 +190,12 @@ def _part(op_type: str) -> Unary:
             return output("ZerosLike", tensor, name=name)
         return output(op_type, tensor, name=name, Tout=tensor.dtype.real_dtype)
 
-    function.__doc__ = (
+    doc = (
         f"The {'real' if op_type == 'Real' else 'imaginary'} part of complex numbers, as floats of "
-        f"half their width; of real ones, {'the tensor itself' if op_type == 'Real' else 'zeros'}."
+        f"half their width; of real ones, {'the tensor itself' if op_type == 'Real' else 'zeros'}. "
+        "Of any shape. Raises nothing for tensors."
     )
-    return function
+    return named(function, op_type.lower(), doc)
 
 
 real, imag = _part("Real"), _part("Imag")
@@ -194,7 +207,8 @@ def _to_real(op_type: str, tensor: Tensor, name: str | None) -> Tensor:
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The argument in (-pi, pi] of complex numbers, as floats of half their width."""
+    """The argument in (-pi, pi] of complex numbers, as floats of half their width. Raises
+    `TypeError` for other dtypes."""
     return _to_real("Angle", as_tensor(input, name="input"), name)
 
 
@@ -205,7 +219,8 @@ def complex_abs(x: Any, name: str | None = None) -> Tensor:
 
 
 def abs(x: Any, name: str | None = None) -> Tensor:
-    """The absolute value in the dtype of `x`; of complex numbers as floats of half their width."""
+    """The absolute value in the dtype of `x`; of complex numbers as floats of half their width.
+    Raises `TypeError` for other dtypes."""
     return absolute(as_tensor(x, name="x"), name)
 
 

@@ -46,7 +46,8 @@ def frame(
     name: str | None = None,
 ) -> Tensor:
     """Frames of `frame_length` samples along `axis`, each `frame_step` after the one before: two
-    axes in the place of one. `pad_end`: the last frames are filled up with `pad_value`."""
+    axes in the place of one. `pad_end`: the last frames are filled up with `pad_value`. Of any
+    dtype. Raises `ValueError` for lengths that are no scalars known when the graph is built."""
     with name_scope(name, "frame", [signal]):
         tensor = as_tensor(signal, name="signal")
         length, step = _number(frame_length, "frame_length"), _number(frame_step, "frame_step")
@@ -73,7 +74,8 @@ def _at_least_zero(number: Any) -> Any:
 
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
     """Frames [..., frames, frame_length] put together, each `frame_step` after the one before:
-    samples of several frames are summed."""
+    samples of several frames are summed. Of numeric dtypes. Raises `ValueError` for less than two
+    dimensions and a step that is no scalar."""
     with name_scope(name, "overlap_and_add", [signal]):
         frames = as_tensor(signal, name="signal")
         step = _number(frame_step, "frame_step")
@@ -108,7 +110,8 @@ def stft(
     name: str | None = None,
 ) -> Tensor:
     """The spectra [..., frames, fft_length // 2 + 1] of frames of signals. `fft_length`: the next
-    power of two of the frames' length by default; `window_fn`: None for no window."""
+    power of two of the frames' length by default; `window_fn`: None for no window. `signals`:
+    float32 or float64 [..., samples]; complex. Raises `ValueError` for other dtypes and shapes."""
     with name_scope(name, "stft", [signals]):
         frames = frame(signals, frame_length, frame_step, pad_end)
         length = _number(frame_length, "frame_length")
@@ -132,7 +135,8 @@ def inverse_stft(
     name: str | None = None,
 ) -> Tensor:
     """The signals of spectra that `stft` made: equal to the first ones where `window_fn` is
-    `inverse_stft_window_fn(frame_step)`."""
+    `inverse_stft_window_fn(frame_step)`. complex64 or complex128 [..., frames, bins] -> floats
+    [..., samples]. Raises `ValueError` for other dtypes and shapes."""
     with name_scope(name, "inverse_stft", [stfts]):
         spectra = as_tensor(stfts, name="stfts")
         length = _number(frame_length, "frame_length")
@@ -152,7 +156,8 @@ def inverse_stft_window_fn(
     frame_step: Any, forward_window_fn: Window = hann_window, name: str | None = None
 ) -> Window:
     """The function of the window with which `inverse_stft` undoes an `stft` that had the window
-    `forward_window_fn`."""
+    `forward_window_fn`. Raises nothing: the function raises `ValueError` for a length without a
+    window."""
 
     def inverse_window(frame_length: Any, dtype: Any = dtypes.f32) -> Tensor:
         with name_scope(name, "inverse_stft_window_fn"):

@@ -14,7 +14,8 @@ from flowc.graph.building.creation import output
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """The sums of the diagonals of matrices [..., m, n]."""
+    """The sums of the diagonals of matrices [..., m, n]. The result: [...], in their dtype. Raises
+    `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "Trace", [x]) as scope:
         tensor = as_tensor(x, name="x")
         diagonal = output("MatrixDiagPartV3", tensor, 0, as_tensor(0, tensor.dtype))
@@ -22,7 +23,8 @@ def trace(x: Any, name: str | None = None) -> Tensor:
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """The conjugate transposes of matrices [..., m, n]."""
+    """The conjugate transposes of matrices [..., m, n]. Raises `ValueError` for less than two
+    dimensions."""
     with name_scope(name, "adjoint", [matrix]):
         return matrix_transpose(as_tensor(matrix, name="matrix"), conjugate=True)
 
@@ -30,7 +32,8 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The tensor divided by its norm (`tf.norm`'s, with sizes kept), and that norm."""
+    """The tensor divided by its norm (`tf.norm`'s, with sizes kept), and that norm. Raises as it
+    does."""
     with name_scope(name, "normalize", [tensor]):
         values = as_tensor(tensor)
         size = norm(values, ord, axis, keepdims=True)
@@ -46,5 +49,6 @@ def set_diag(
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
     """Matrices [..., m, n] with other diagonals: the main one, or those of `k` (a number, or the
-    lowest and the highest), above it for positive numbers."""
+    lowest and the highest), above it for positive numbers. Of any dtype. Raises `TypeError` for
+    other dtypes, `ValueError` for shapes that do not fit."""
     return output("MatrixSetDiagV3", input, diagonal, k, align=align, name=name)

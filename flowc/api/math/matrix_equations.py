@@ -27,7 +27,9 @@ def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
     """Singular values [..., min(m, n)] by falling size, and the left and right vectors as columns:
-    (s, u, v); only s without `compute_uv`. `full_matrices`: u and v are square."""
+    (s, u, v); only s without `compute_uv`. `full_matrices`: u and v are square. `tensor`: [..., m,
+    n], floating or complex. Raises `TypeError` for other dtypes, `ValueError` for shapes that do
+    not fit."""
     operation = create(
         "Svd", [as_tensor(tensor)], {"compute_uv": compute_uv, "full_matrices": full_matrices},
         name=name,
@@ -39,14 +41,16 @@ def svd(
 
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues [..., n], ascending, and eigenvectors as columns of self-adjoint matrices, of
-    which the lower triangle is read."""
+    which the lower triangle is read. `tensor`: [..., n, n], floating or complex. Raises `TypeError`
+    for other dtypes, `ValueError` for shapes that do not fit."""
     operation = create("SelfAdjointEigV2", [as_tensor(tensor)], {"compute_v": True}, name=name)
     e, v = operation.outputs
     return e, v
 
 
 def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
-    """Eigenvalues [..., n], ascending, of self-adjoint matrices."""
+    """Eigenvalues [..., n], ascending, of self-adjoint matrices. `tensor`: [..., n, n], floating or
+    complex. Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     operation = create("SelfAdjointEigV2", [as_tensor(tensor)], {"compute_v": False}, name=name)
     return operation.outputs[0]
 
@@ -54,20 +58,27 @@ def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
 def matrix_triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """x of `matrix` x = `rhs` for triangular matrices, whose other triangle is not read."""
+    """x of `matrix` x = `rhs` for triangular matrices, whose other triangle is not read. `matrix`:
+    [..., n, n], `rhs` and the result: [..., n, k], floating or complex. Raises `TypeError` for
+    other dtypes, `ValueError` for shapes that do not fit. A run raises `InvalidArgumentError` for a
+    matrix without an inverse."""
     with name_scope(name, "triangular_solve", [matrix, rhs]):
         return output("MatrixTriangularSolve", matrix, rhs, lower=lower, adjoint=adjoint)
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
-    """x of A x = `rhs`, where `chol` is the lower Cholesky factor of A."""
+    """x of A x = `rhs`, where `chol` is the lower Cholesky factor of A. `chol`: [..., n, n], `rhs`
+    and the result [..., n, k], floating or complex. Raises `ValueError` for shapes that do not fit.
+    """
     with name_scope(name, "cholesky_solve", [chol, rhs]):
         half = output("MatrixTriangularSolve", chol, rhs, adjoint=False, lower=True)
         return output("MatrixTriangularSolve", chol, half, adjoint=True, lower=True)
 
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
-    """The logarithms of the determinants of positive definite matrices."""
+    """The logarithms of the determinants of positive definite matrices. `matrix`: [..., n, n], the
+    result [...], floating or complex. Raises `TypeError` for other dtypes, `ValueError` for shapes
+    that do not fit. A run raises `InvalidArgumentError` for other matrices."""
     with name_scope(name, "logdet", [matrix]):
         factor = output("Cholesky", matrix)
         zero = as_tensor(0, factor.dtype)
@@ -80,7 +91,8 @@ def matrix_solve_ls(
 ) -> Tensor:
     """The least-squares solutions of `matrix` x = `rhs`, of the least norm where there are many:
     `fast` by Cholesky factors, which a matrix of full rank has; else by singular values, without
-    `l2_regularizer`."""
+    `l2_regularizer`. `matrix`: [..., m, n], `rhs`: [..., m, k]; the result: [..., n, k]. Raises
+    `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "matrix_solve_ls", [matrix, rhs, l2_regularizer]):
         own = as_tensor(matrix, name="matrix")
         rows, columns = own.shape.with_rank_at_least(2).as_list()[-2:]
@@ -102,7 +114,8 @@ def matrix_rank(
     a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
     """How many singular values of each matrix are larger than `tol`, by default the largest one
-    times the larger size and the precision of the dtype."""
+    times the larger size and the precision of the dtype. `a`: floats [..., m, n]; the result:
+    int32[...]. Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "matrix_rank", [a, tol]):
         own = as_tensor(a, name="a")
         s = svd(own, compute_uv=False)
@@ -115,7 +128,8 @@ def matrix_rank(
 
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Moore-Penrose inverses [..., n, m]. Singular values up to `rcond` times the largest one, by
-    default 10 times the larger size times the precision of the dtype, are taken for 0."""
+    default 10 times the larger size times the precision of the dtype, are taken for 0. `a`: floats
+    [..., m, n]. Raises `TypeError` for other dtypes, `ValueError` for less than two dimensions."""
     with name_scope(name or "pinv"):
         own = as_tensor(a, name="a")
         s, u, v = svd(own)
@@ -144,7 +158,8 @@ def _rows(x: Tensor, order: Tensor, rank: int) -> Tensor:
 def lu_solve(
     lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """x of A x = `rhs` [..., n, k], where `lower_upper` and `perm` are the `lu` of A."""
+    """x of A x = `rhs` [..., n, k], where `lower_upper` and `perm` are the `lu` of A. Raises
+    `ValueError` for shapes that do not fit, where they are checked."""
     with name_scope(name or "lu_solve"):
         own = as_tensor(lower_upper, name="lower_upper")
         right = as_tensor(rhs, own.dtype, "rhs")
@@ -157,7 +172,8 @@ def lu_solve(
 def lu_matrix_inverse(
     lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """The inverses of matrices given by their `lu`."""
+    """The inverses of matrices given by their `lu`. `lower_upper`: [..., n, n], `perm`: int32 or
+    int64 [..., n]. Raises `ValueError` for shapes that do not fit, where they are checked."""
     with name_scope(name or "lu_matrix_inverse"):
         own = as_tensor(lower_upper, name="lower_upper")
         sizes = own.shape.as_list()
@@ -168,7 +184,8 @@ def lu_matrix_inverse(
 def lu_reconstruct(
     lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """The matrices whose `lu` this is."""
+    """The matrices whose `lu` this is. `lower_upper`: [..., n, n], `perm`: int32 or int64 [..., n].
+    Raises `ValueError` for shapes that do not fit, where they are checked."""
     with name_scope(name or "lu_reconstruct"):
         own = as_tensor(lower_upper, name="lower_upper")
         order = as_tensor(perm, dtypes.i32, "perm")
@@ -241,8 +258,8 @@ def tridiagonal_solve(
 def tridiagonal_matmul(
     diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
 ) -> Tensor:
-    """Products of tridiagonal matrices, given as for `tridiagonal_solve`, and matrices
-    [..., m, n]."""
+    """Products of tridiagonal matrices, given as for `tridiagonal_solve`, and matrices [..., m, n].
+    Raises `ValueError` for shapes that do not fit and for another form of diagonals."""
     right = as_tensor(rhs, name="rhs")
     bands = tridiagonal_bands(diagonals, right, diagonals_format)
     rows = [expand_dims(band, -2) for band in bands]

@@ -24,7 +24,8 @@ DEGREE = 13
 
 
 def expm(input: Any, name: str | None = None) -> Tensor:
-    """The exponentials of square matrices [..., n, n], floating or complex."""
+    """The exponentials of square matrices [..., n, n], floating or complex. Raises `TypeError` for
+    other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "matrix_exponential", [input]):
         own = as_tensor(input, name="input")
         size = reduce_max(reduce_sum(elementwise.abs(own), -2), -1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.api.framework.basics import cast
-from flowc.api.framework.raw_ops import named
+from flowc.api.framework.raw_ops import named, snake_case
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.graph import Tensor
@@ -56,7 +56,7 @@ def _reduction_by(make: Reduce) -> Callable[..., Tensor]:
     return reduce
 
 
-def _reduction(op_type: str, what: str, of: str) -> Callable[..., Tensor]:
+def _reduction(function_name: str, op_type: str, what: str, of: str) -> Callable[..., Tensor]:
     def make(input_tensor: Any, axis: Any, keep: bool, name: str | None) -> Tensor:
         tensor = as_tensor(input_tensor, name="input_tensor")
         return output(op_type, tensor, reduction_axes(tensor, axis), name=name, keep_dims=keep)
@@ -66,17 +66,25 @@ def _reduction(op_type: str, what: str, of: str) -> Callable[..., Tensor]:
         "The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for "
         "other dtypes, `ValueError` for an axis out of range and one given under two names."
     )
-    return named(_reduction_by(make), "reduce", doc)
+    return named(_reduction_by(make), function_name, doc)
 
 
-reduce_sum = _reduction("Sum", "The sum", "numbers, 0 of none")
-reduce_mean = _reduction("Mean", "The mean", "numbers; that of integers is rounded towards 0")
-reduce_prod = _reduction("Prod", "The product", "numbers, 1 of none")
-reduce_max = _reduction("Max", "The largest", "real numbers, the least of the dtype of none")
-reduce_min = _reduction("Min", "The smallest", "real numbers, the largest of the dtype of none")
-reduce_all = _reduction("All", "Whether all hold", "bools, True of none")
-reduce_any = _reduction("Any", "Whether any holds", "bools, False of none")
-reduce_euclidean_norm = _reduction("EuclideanNorm", "The Euclidean norm", "numbers")
+reduce_sum = _reduction("reduce_sum", "Sum", "The sum", "numbers, 0 of none")
+reduce_mean = _reduction(
+    "reduce_mean", "Mean", "The mean", "numbers; that of integers is rounded towards 0"
+)
+reduce_prod = _reduction("reduce_prod", "Prod", "The product", "numbers, 1 of none")
+reduce_max = _reduction(
+    "reduce_max", "Max", "The largest", "real numbers, the least of the dtype of none"
+)
+reduce_min = _reduction(
+    "reduce_min", "Min", "The smallest", "real numbers, the largest of the dtype of none"
+)
+reduce_all = _reduction("reduce_all", "All", "Whether all hold", "bools, True of none")
+reduce_any = _reduction("reduce_any", "Any", "Whether any holds", "bools, False of none")
+reduce_euclidean_norm = _reduction(
+    "reduce_euclidean_norm", "EuclideanNorm", "The Euclidean norm", "numbers"
+)
 
 
 def _logsumexp(input_tensor: Any, axis: Any, keep: bool, name: str | None) -> Tensor:
@@ -96,7 +104,7 @@ def _logsumexp(input_tensor: Any, axis: Any, keep: bool, name: str | None) -> Te
 reduce_logsumexp = named(
     _reduction_by(_logsumexp),
     "reduce_logsumexp",
-    "log(sum(exp(x))) of floats, without overflow. Arguments and errors as `reduce_sum`.",
+    "log(sum(exp(x))) of floats, without overflow. Arguments as `reduce_sum`; raises as it does.",
 )
 
 
@@ -251,7 +259,8 @@ def matvec(
 
 def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
     """Products and sums named by an equation such as `ij,jk->ik`; three or more inputs are combined
-    two at a time from the left. Raises `ValueError` for an equation that does not fit."""
+    two at a time from the left. Raises `ValueError` for an equation that does not fit. Numbers of
+    one dtype."""
     equation = equation.replace(" ", "")
     if len(inputs) == 1 and isinstance(inputs[0], list | tuple):
         inputs = tuple(inputs[0])
@@ -342,7 +351,7 @@ def _segment(op_type: str) -> Callable[..., Tensor]:
         "`data`, in order. Raises `ValueError` for other shapes; a run raises "
         "`InvalidArgumentError` for ids that decrease."
     )
-    return named(segment, op_type, doc)
+    return named(segment, snake_case(op_type), doc)
 
 
 def _unsorted(op_type: str) -> Callable[..., Tensor]:
@@ -355,7 +364,7 @@ def _unsorted(op_type: str) -> Callable[..., Tensor]:
         "negative id leaves its slice out. Raises `ValueError` for other shapes; a run raises "
         "`InvalidArgumentError` for an id out of range."
     )
-    return named(segment, op_type, doc)
+    return named(segment, snake_case(op_type), doc)
 
 
 segment_sum, segment_mean = _segment("SegmentSum"), _segment("SegmentMean")
@@ -382,7 +391,7 @@ def _sparse_segment(op_type: str) -> Callable[..., Tensor]:
         "other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index "
         "out of range."
     )
-    return named(segment, op_type, doc)
+    return named(segment, snake_case(op_type), doc)
 
 
 sparse_segment_sum = _sparse_segment("SparseSegmentSum")

@@ -23,7 +23,9 @@ fresnel_cos, fresnel_sin = unary("FresnelCos"), unary("FresnelSin")
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:
-    """log(|Beta(x)|) along the last axis: the sum of log-gammas less the log-gamma of the sum."""
+    """log(|Beta(x)|) along the last axis: the sum of log-gammas less the log-gamma of the sum.
+
+    `x`: floats [..., n]; the result: [...]. Raises `TypeError` for other dtypes."""
     with name_scope(name, "lbeta", [x]):
         tensor = as_tensor(x, name="x")
         sums = reduce_sum(elementwise.lgamma(tensor), -1)
@@ -47,13 +49,15 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> Tensor:
 
 
 def erfcinv(x: Any, name: str | None = None) -> Tensor:
-    """The inverse of `erfc`, for numbers of (0, 2)."""
+    """The inverse of `erfc`, for numbers of (0, 2). Floats of any shape. Raises `TypeError` for
+    other dtypes."""
     with name_scope(name, "erfcinv", [x]):
         return -elementwise.ndtri(0.5 * as_tensor(x, name="start")) * np.sqrt(0.5)
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
-    """1 / x, and 0 where x is 0."""
+    """1 / x, and 0 where x is 0. Floats or complex numbers of any shape. Raises `TypeError` for
+    other dtypes."""
     with name_scope(name, "reciprocal_no_nan", [x]) as scope:
         tensor = as_tensor(x, name="x")
         return elementwise.div_no_nan(as_tensor(1, tensor.dtype, "one"), tensor, name=scope)

@@ -85,7 +85,8 @@ def kaiser_window(
 def kaiser_bessel_derived_window(
     window_length: Any, beta: Any = 12.0, dtype: Any = dtypes.f32, name: str | None = None
 ) -> Tensor:
-    """The window derived from Kaiser's whose halves' squares sum to 1, of an even length."""
+    """The window derived from Kaiser's whose halves' squares sum to 1, of an even length. Floats of
+    `dtype`: [window_length]. Raises `ValueError` for a length that is no scalar."""
     length, kind = _checked(window_length, dtype)
     with name_scope(name, "kaiser_bessel_derived_window"):
         sums = cumsum(kaiser_window(length // 2 + 1, beta, kind))
@@ -94,7 +95,8 @@ def kaiser_bessel_derived_window(
 
 
 def vorbis_window(window_length: Any, dtype: Any = dtypes.f32, name: str | None = None) -> Tensor:
-    """Vorbis' window, of a length that is a power of two."""
+    """Vorbis' window, of a length that is a power of two. Floats of `dtype`: [window_length].
+    Raises `ValueError` for a length that is no scalar."""
     length, kind = _checked(window_length, dtype)
     with name_scope(name, "vorbis_window"):
         at = (cast(range_of(length), kind) + 0.5) * (np.pi / cast(length, kind))

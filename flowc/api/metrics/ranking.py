@@ -79,7 +79,8 @@ def recall_at_k(
 ) -> Measured:
     """(value, update): the share of labels [batch] or [batch, n] (class numbers) among the k
     classes of the highest scores, of predictions [batch, classes]; float64 scalars. `class_id`: of
-    one class. `weights`: [batch]."""
+    one class. `weights`: [batch]. Raises `TypeError` for other dtypes, `ValueError` for shapes that
+    do not fit."""
     best = top_k(predictions, k)[1]
     given = metrics_collections, updates_collections
     return _share("recall", labels, best, k, class_id, weights, given, name)
@@ -96,7 +97,7 @@ def recall_at_top_k(
     name: str | None = None,
 ) -> Measured:
     """(value, update): the share of labels among the k classes `predictions_idx` [batch, k] that
-    are given. Other arguments as those of `recall_at_k`."""
+    are given. Other arguments as those of `recall_at_k`. Raises as it does."""
     given = metrics_collections, updates_collections
     return _share("recall", labels, as_tensor(predictions_idx), k, class_id, weights, given, name)
 
@@ -112,7 +113,7 @@ def precision_at_k(
     name: str | None = None,
 ) -> Measured:
     """(value, update): the share of right ones among the k classes of the highest scores. Arguments
-    as those of `recall_at_k`."""
+    as those of `recall_at_k`. Raises as it does."""
     best = top_k(predictions, k)[1]
     given = metrics_collections, updates_collections
     return _share("precision", labels, best, k, class_id, weights, given, name)
@@ -129,7 +130,7 @@ def precision_at_top_k(
     name: str | None = None,
 ) -> Measured:
     """(value, update): the share of right ones among the k classes `predictions_idx` [batch, k]
-    that are given. Other arguments as those of `recall_at_k`."""
+    that are given. Other arguments as those of `recall_at_k`. Raises as it does."""
     best = as_tensor(predictions_idx)
     given = metrics_collections, updates_collections
     return _share("precision", labels, best, k, class_id, weights, given, name)

@@ -90,6 +90,9 @@ def auc(
     """The area under the curve `ROC` or `PR`, from counts at `num_thresholds` thresholds.
 
     `summation_method`: `trapezoidal`, `careful_interpolation` (of PR), `minoring` or `majoring`.
+    (value, update), float32 scalars; `labels`: bools, `predictions`: floats in [0, 1] of their
+    shape. Raises `ValueError` for another curve or method and other shapes; a run raises
+    `InvalidArgumentError` for other predictions.
     """
     with variable_scope(name, "auc", [labels, predictions]):
         if curve not in ("ROC", "PR"):

@@ -35,7 +35,7 @@ log_sigmoid = elementwise.log_sigmoid
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """`alpha * x` for negative elements, `x` for the others, in their dtype; integers become
-    float32."""
+    float32. Raises `TypeError` for other dtypes."""
     with name_scope(name, "LeakyRelu", [features]) as scope:
         x = as_tensor(features, name="features")
         if x.dtype is not None and x.dtype.is_integer:
@@ -44,14 +44,15 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
-    """relu of `x` and of `-x`, joined along `axis`, which doubles."""
+    """relu of `x` and of `-x`, joined along `axis`, which doubles. Floats. Raises `TypeError` for
+    other dtypes, `ValueError` for an axis out of range."""
     with name_scope(name, "CRelu", [features]) as scope:
         x = as_tensor(features, name="features")
         return relu(arrays.concat([x, -x], axis, name=scope))
 
 
 def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
-    """`x * sigmoid(beta * x)`."""
+    """`x * sigmoid(beta * x)`. Floats of any shape. Raises `TypeError` for other dtypes."""
     x = as_tensor(features, name="features")
     steep = x if isinstance(beta, float) and beta == 1.0 else x * beta
     return elementwise.multiply(x, elementwise.sigmoid(steep), name=name)

@@ -47,7 +47,7 @@ def uniform_candidate_sampler(
     name: str | None = None,
 ) -> Any:
     """Classes below `range_max`, all alike. The arguments and errors are those of
-    `log_uniform_candidate_sampler`."""
+    `log_uniform_candidate_sampler`. `true_classes`: int64[batch, num_true]. Raises as it does."""
     attrs = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique}
     op_type = "UniformCandidateSampler"
     return _sampler(op_type, true_classes, seed, name, range_max=range_max, **attrs)
@@ -64,7 +64,8 @@ def learned_unigram_candidate_sampler(
 ) -> Any:
     """Classes below `range_max` by how often they were among the right ones of a Session's runs
     before, and once more. The arguments and errors are those of `log_uniform_candidate_sampler`;
-    raises `ValueError` for a `range_max` above 2147483647."""
+    raises `ValueError` for a `range_max` above 2147483647. int64, as those of
+    `log_uniform_candidate_sampler`."""
     if range_max > 2147483647:
         raise ValueError(f"Value of range_max:{range_max} is too large to handle")
     attrs = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique}
@@ -118,7 +119,7 @@ def all_candidate_sampler(
     name: str | None = None,
 ) -> Any:
     """Every class below `num_sampled`, in order. A run raises `InvalidArgumentError` for right
-    classes outside."""
+    classes outside. int64, as those of `log_uniform_candidate_sampler`."""
     attrs = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique}
     return _sampler("AllCandidateSampler", true_classes, seed, name, **attrs)
 
@@ -131,7 +132,9 @@ def compute_accidental_hits(
     name: str | None = None,
 ) -> Any:
     """The right classes [batch, num_true] that are among the candidates [n]: a named tuple of
-    vectors, their rows (i32), the last place among the candidates (i64), the lowest f32."""
+    vectors, their rows (i32), the last place among the candidates (i64), the lowest f32.
+    `true_classes`, `sampled_candidates`: int64. Raises `TypeError` for other dtypes, `ValueError`
+    for shapes that do not fit."""
     return call(
         "ComputeAccidentalHits",
         true_classes,

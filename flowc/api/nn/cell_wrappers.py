@@ -54,7 +54,8 @@ class _Wrapper(RNNCell):
 
 
 class ResidualWrapper(_Wrapper):
-    """Adds the inputs to the outputs, or what `residual_fn(inputs, outputs)` makes of them."""
+    """Adds the inputs to the outputs, or what `residual_fn(inputs, outputs)` makes of them. Calling
+    it raises `ValueError` where inputs and outputs do not fit."""
 
     def __init__(self, cell: RNNCell, residual_fn: Callable[[Any, Any], Any] | None = None) -> None:
         super().__init__(cell)
@@ -72,7 +73,7 @@ class ResidualWrapper(_Wrapper):
 
 
 class DeviceWrapper(_Wrapper):
-    """Computes the cell on a device."""
+    """Computes the cell on a device. Raises `ValueError` for what is no name of a device."""
 
     def __init__(self, cell: RNNCell, device: str) -> None:
         super().__init__(cell)
@@ -189,7 +190,8 @@ class LSTMCell(RNNCell):
     """The long short-term memory with peepholes, clipping and a projection (Sak et al., 2014).
 
     The state is an `LSTMStateTuple` (c, h), or both joined where `state_is_tuple` is False.
-    `num_proj`: the depth of the output, where it is projected.
+    `num_proj`: the depth of the output, where it is projected. Calling it raises `ValueError` for
+    inputs that are not [batch, depth] and a state of another form.
     """
 
     default_name = "lstm_cell"

@@ -360,7 +360,8 @@ def dilation2d(
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
     """The greyscale dilation: the maxima of windows of `input + filter`, filter [height, width,
-    channels]."""
+    channels]. `input`: real numbers [batch, height, width, channels]. Raises `TypeError` for other
+    dtypes, `ValueError` for shapes that do not fit."""
     weights = one_of(filter, "filter", filters, "filters")
     steps = {"strides": list(strides), "rates": list(rates if dilations is None else dilations)}
     return output("Dilation2D", input, weights, padding=padding, name=name, **steps)

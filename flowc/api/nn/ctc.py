@@ -28,7 +28,8 @@ def ctc_loss(
     logits: Any = None,
 ) -> Tensor:
     """The negative logarithm of the probability that the logits spell the labels. Raises
-    `TypeError` for labels that are not sparse."""
+    `TypeError` for labels that are not sparse. `labels`: sparse int32[batch, steps], `inputs`:
+    float32[steps, batch, classes], the result: float32[batch]."""
     if not isinstance(labels, SparseTensor):
         raise TypeError("Expected argument `labels` to be a SparseTensor. "
                         f"Received labels={labels} of type: {type(labels).__name__}")  # fmt: skip
@@ -48,7 +49,9 @@ def ctc_loss(
 def ctc_greedy_decoder(
     inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
 ) -> Decoded:
-    """([labels], negative sums of the largest logits [batch, 1]): the best class of each step."""
+    """([labels], negative sums of the largest logits [batch, 1]): the best class of each step.
+    `inputs`: float32[steps, batch, classes], `sequence_length`: int32[batch]; the labels are sparse
+    int64. Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     found = call(
         "CTCGreedyDecoder",
         inputs,
@@ -66,7 +69,9 @@ def ctc_beam_search_decoder(
     top_paths: int = 1,
     merge_repeated: bool = True,
 ) -> Decoded:
-    """(the `top_paths` most likely labels, logarithms of their probabilities [batch, paths])."""
+    """(the `top_paths` most likely labels, logarithms of their probabilities [batch, paths]).
+    `inputs`: float32[steps, batch, classes], `sequence_length`: int32[batch]; the labels are sparse
+    int64. Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     found = call(
         "CTCBeamSearchDecoder",
         inputs,

@@ -118,7 +118,8 @@ def embedding_lookup_sparse(
     default) or `sqrtn` (the sum divided by the norm of the weights).
 
     `sp_weights`: what each row of the table is multiplied with. Raises `TypeError` for ids or
-    weights that are not sparse, `ValueError` for another combiner.
+    weights that are not sparse, `ValueError` for another combiner. [rows of `sp_ids`, ...] in the
+    dtype of the table.
     """
     combiner = "mean" if combiner is None else combiner
     if combiner not in ("mean", "sqrtn", "sum"):

@@ -83,7 +83,8 @@ def batch_normalization(
     name: str | None = None,
 ) -> Tensor:
     """`(x - mean) / sqrt(variance + variance_epsilon) * scale + offset`, of floats that broadcast
-    to `x`; `scale` and `offset` may be None."""
+    to `x`; `scale` and `offset` may be None. Raises `TypeError` for other dtypes, `ValueError` for
+    shapes that do not broadcast."""
     with name_scope(name, "batchnorm", [x, mean, variance]):
         value = as_tensor(x)
         factor = elementwise.rsqrt(as_tensor(variance) + variance_epsilon)
@@ -107,7 +108,7 @@ def batch_norm_with_global_normalization(
     mean: Any = None,
     variance: Any = None,
 ) -> Tensor:
-    """`batch_normalization`, under the names that it had first."""
+    """`batch_normalization`, under the names that it had first. Raises as it does."""
     x, middle = one_of(t, "t", input, "input"), one_of(m, "m", mean, "mean")
     spread = one_of(v, "v", variance, "variance")
     scale = gamma if scale_after_normalization else None
@@ -123,7 +124,8 @@ def sufficient_statistics(
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """(how many elements, their sum, the sum of their squares, the shift) over `axes`, of `x` less
-    the shift."""
+    the shift. `x`: floats. Raises `TypeError` for other dtypes, `ValueError` for an axis out of
+    range."""
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     chosen = sorted({int(a) for a in np.ravel(axes)})
     with name_scope(name, "sufficient_statistics", [x, shift]):
@@ -149,7 +151,8 @@ def sufficient_statistics(
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """(mean, variance) of what `sufficient_statistics` gave."""
+    """(mean, variance) of what `sufficient_statistics` gave. Floats of one shape. Raises
+    `TypeError` for other dtypes."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         share = elementwise.reciprocal(counts, name="divisor")
         moved = elementwise.multiply(mean_ss, share, name="shifted_mean")
@@ -167,7 +170,9 @@ def weighted_moments(
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """(mean, variance) over `axes`, of elements that count as often as their weights, which
-    broadcast to `x`, say. The axes are gone from the two, or of size 1 with `keepdims`."""
+    broadcast to `x`, say. The axes are gone from the two, or of size 1 with `keepdims`. Floats.
+    Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and shapes that do
+    not broadcast."""
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "weighted_moments", [x, frequency_weights]):
         value = as_tensor(x, name="x")
@@ -249,7 +254,8 @@ local_response_normalization = lrn
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """The share of elements that are zero, a float32 scalar."""
+    """The share of elements that are zero, a float32 scalar. `value`: numbers of any shape. Raises
+    `TypeError` for other dtypes."""
     with name_scope(name, "zero_fraction", [value]):
         x = as_tensor(value, name="value")
         assert x.dtype is not None

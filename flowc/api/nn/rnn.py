@@ -256,7 +256,8 @@ def bidirectional_dynamic_rnn(
     scope: Any = None,
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """((outputs forward, outputs backward), (their final states)): `cell_bw` goes through each
-    sequence from its end. Raises as `dynamic_rnn`."""
+    sequence from its end. Raises as `dynamic_rnn`. `inputs`: [batch, steps, depth], or [steps,
+    batch, depth] with `time_major`."""
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
     time_axis, batch_axis = (0, 1) if time_major else (1, 0)

@@ -27,11 +27,14 @@ from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 
 LSTMStateTuple = namedtuple("LSTMStateTuple", ("c", "h"))
-LSTMStateTuple.__doc__ = "The state of an LSTM: memory `c` and output `h`, each [batch, units]."
+LSTMStateTuple.__doc__ = (
+    "The state of an LSTM: memory `c` and output `h`, each [batch, units]. Raises nothing."
+)
 
 
 class RNNCell:
-    """One step of a network. Subclasses give `state_size`, `output_size`, `build`, `call`."""
+    """One step of a network. Subclasses give `state_size`, `output_size`, `build`, `call`. Those
+    that a subclass does not give raise `NotImplementedError`."""
 
     default_name = "rnn_cell"
 
@@ -147,7 +150,8 @@ def _applied(layer: tuple[Any, Any], values: Sequence[Tensor]) -> Tensor:
 
 
 class BasicRNNCell(_Units):
-    """output = state = activation(W [input, state] + b), of [batch, num_units]."""
+    """output = state = activation(W [input, state] + b), of [batch, num_units]. Calling it raises
+    `ValueError` for inputs that are not [batch, depth]."""
 
     default_name = "basic_rnn_cell"
 
@@ -161,7 +165,7 @@ class BasicRNNCell(_Units):
 
 class GRUCell(_Units):
     """The gated recurrent unit of Cho et al., 2014 (arXiv:1406.1078); output and state are [batch,
-    num_units]."""
+    num_units]. Calling it raises `ValueError` for inputs that are not [batch, depth]."""
 
     default_name = "gru_cell"
 
@@ -198,7 +202,8 @@ class BasicLSTMCell(_Units):
     """The long short-term memory of Zaremba et al., 2014 (arXiv:1409.2329).
 
     `forget_bias` is added to the forget gate. The state is an `LSTMStateTuple`, or [batch, 2 units]
-    where `state_is_tuple` is False.
+    where `state_is_tuple` is False. Calling it raises `ValueError` for inputs that are not [batch,
+    depth] and a state of another form.
     """
 
     default_name = "basic_lstm_cell"

@@ -108,7 +108,8 @@ def nce_loss(
 
     `weights` [num_classes, depth] (perhaps in parts), `biases` [num_classes], `labels` [batch,
     num_true], `inputs` [batch, depth]. `sampled_values`: what a sampler gave; by default that of
-    `log_uniform_candidate_sampler`.
+    `log_uniform_candidate_sampler`. Raises `ValueError` for shapes that do not fit, `TypeError` for
+    labels that are no int64.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -133,7 +134,7 @@ def sampled_softmax_loss(
     seed: int | None = None,
 ) -> Tensor:
     """The cross entropy [batch] of a softmax over the right classes and drawn ones (Jean et al.,
-    2014, arXiv:1412.2007). The arguments are those of `nce_loss`."""
+    2014, arXiv:1412.2007). The arguments are those of `nce_loss`. Raises as it does."""
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
         remove_accidental_hits, partition_strategy, name, seed,

@@ -102,7 +102,9 @@ def conv2d_backprop_filter(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `conv2d` by its filter, whose sizes are given."""
+    """The gradient of `conv2d` by its filter, whose sizes are given. Images, the gradient and the
+    result [height, width, in, out] are of one float dtype. Raises `TypeError` for other dtypes,
+    `ValueError` for shapes that do not fit."""
     inputs = input, filter_sizes, out_backprop
     sizes = {"strides": strides, "dilations": dilations}
     cudnn = {"use_cudnn_on_gpu": use_cudnn_on_gpu}
@@ -119,7 +121,9 @@ def conv3d_backprop_filter_v2(
     dilations: Any = (1, 1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `conv3d` by its filter, whose sizes are given."""
+    """The gradient of `conv3d` by its filter, whose sizes are given. Volumes, the gradient and the
+    result [depth, height, width, in, out] are of one float dtype. Raises `TypeError` for other
+    dtypes, `ValueError` for shapes that do not fit."""
     inputs = input, filter_sizes, out_backprop
     sizes = {"strides": strides, "dilations": dilations}
     return windowed("Conv3DBackpropFilterV2", inputs, sizes, padding, data_format, name, 3)
@@ -135,7 +139,9 @@ def depthwise_conv2d_native_backprop_filter(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `depthwise_conv2d_native` by its filter, whose sizes are given."""
+    """The gradient of `depthwise_conv2d_native` by its filter, whose sizes are given. Images, the
+    gradient and the result [height, width, in, multiplier] are of one float dtype. Raises
+    `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     inputs = input, filter_sizes, out_backprop
     sizes = {"strides": strides, "dilations": dilations}
     op_type = "DepthwiseConv2dNativeBackpropFilter"
@@ -152,7 +158,9 @@ def depthwise_conv2d_native_backprop_input(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of `depthwise_conv2d_native` by its input, whose sizes are given."""
+    """The gradient of `depthwise_conv2d_native` by its input, whose sizes are given. The filter,
+    the gradient and the result [batch, height, width, channels] are of one float dtype. Raises
+    `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     inputs = input_sizes, filter, out_backprop
     sizes = {"strides": strides, "dilations": dilations}
     op_type = "DepthwiseConv2dNativeBackpropInput"

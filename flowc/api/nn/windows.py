@@ -173,7 +173,8 @@ def avg_pool1d(
     input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NWC",
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """The means of windows of [batch, width, channels]."""
+    """The means of windows of [batch, width, channels]. Floats. Raises `TypeError` for other
+    dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "AvgPool1D", [input]) as scope:
         return _along_one("AVG", input, ksize, strides, padding, data_format, scope)
 
@@ -182,7 +183,8 @@ def max_pool1d(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NWC",
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """The maxima of windows of [batch, width, channels]."""
+    """The maxima of windows of [batch, width, channels]. Real numbers. Raises `TypeError` for other
+    dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "MaxPool1d", [input]) as scope:
         return _along_one("MAX", input, ksize, strides, padding, data_format, scope)
 
@@ -264,7 +266,9 @@ def with_space_to_batch(
 def atrous_conv2d(
     value: Any, filters: Any, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
-    """A convolution of images whose filter's elements are `rate` pixels apart."""
+    """A convolution of images whose filter's elements are `rate` pixels apart. Floats [batch,
+    height, width, in] and filters [height, width, in, out]. Raises `TypeError` for other dtypes,
+    `ValueError` for shapes that do not fit."""
     return convolution(value, filters, padding, dilation_rate=[rate, rate], name=name)
 
 
@@ -272,7 +276,8 @@ def erosion2d(
     value: Any, kernel: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Tensor:
     """The greyscale erosion: the minima of windows of `value - kernel`, kernel [height, width,
-    channels]."""
+    channels]. `value`: real numbers [batch, height, width, channels]. Raises `TypeError` for other
+    dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "erosion2d", [value, kernel]) as scope:
         turned = reversed_along(as_tensor(kernel), [0, 1])
         opposite = elementwise.negative(as_tensor(value))

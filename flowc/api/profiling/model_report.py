@@ -68,7 +68,8 @@ def profile(
 
 class Profiler:
     """Reports of several traced runs of one graph: `add_step` takes the RunMetadata of each, and
-    the views show one of them (`with_step`), or their mean."""
+    the views show one of them (`with_step`), or their mean. Raises `ValueError` where no step was
+    added."""
 
     def __init__(self, graph: Graph | None = None, op_log: Any = None) -> None:
         self._graph, self._op_log = graph, op_log
@@ -104,7 +105,8 @@ def advise(
     graph: Graph | None = None, run_meta: Any = None, options: Mapping[str, Any] | None = None
 ) -> AdviceProto:
     """What took longest in a traced run: the three op types at the top, and their nodes, under
-    `checkers["ExpensiveOperationChecker"]`."""
+    `checkers["ExpensiveOperationChecker"]`. Raises `ValueError` without the metadata of a traced
+    run."""
     return GraphReport(graph, [] if run_meta is None else [run_meta], None).advice()
 
 

@@ -29,7 +29,8 @@ _DEFAULTS: dict[str, Any] = {
 
 class ProfileOptionBuilder:
     """Makes the `options` of `tf.profiler.profile`: a dict. Each method returns the builder, and
-    `build` the dict; three static methods return the dicts that most programs want."""
+    `build` the dict; three static methods return the dicts that most programs want. Raises nothing
+    by itself: `profile` raises for options that it does not know."""
 
     def __init__(self, options: dict[str, Any] | None = None) -> None:
         self._options = copy.deepcopy(_DEFAULTS if options is None else options)

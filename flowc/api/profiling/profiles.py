@@ -69,8 +69,8 @@ def _range_of(given: int | str | Sequence[int] | None) -> tuple[int, int | None]
 
 
 class Profile:
-    """What the runs of a Session told while it was profiled: `profile` makes it. Runs of any
-    thread are in it."""
+    """What the runs of a Session told while it was profiled: `profile` makes it. Runs of any thread
+    are in it. Raises nothing for runs that fail: they raise what they raise."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ def stop(save: bool = True) -> None:
 
 
 class ProfileContext:
-    """`with tf.profiler.experimental.Profile(logdir):` is `start` and `stop`."""
+    """`with tf.profiler.experimental.Profile(logdir):` is `start` and `stop`. Raises as they do."""
 
     def __init__(self, logdir: str | os.PathLike[str], options: Any = None) -> None:
         self._logdir, self._options = logdir, options

@@ -29,7 +29,8 @@ from flowc.graph.building.creation import output
 
 class RaggedTensorValue:
     """The arrays of a `RaggedTensor`, as a run gives and takes them: `values`, an array or another
-    `RaggedTensorValue`, and `row_splits`, where each row begins and the last one ends."""
+    `RaggedTensorValue`, and `row_splits`, where each row begins and the last one ends. Raises
+    `TypeError` for row splits of another dtype."""
 
     def __init__(self, values: Any, row_splits: Any) -> None:
         self.values = values
@@ -69,9 +70,9 @@ class RaggedTensorValue:
 
 
 class RaggedTensor:
-    """Rows of different lengths: row i has the `values` from `row_splits[i]` to
-    `row_splits[i + 1]`. The values are a tensor, or a `RaggedTensor` of rows themselves. Made by
-    the functions `from_...`."""
+    """Rows of different lengths: row i has the `values` from `row_splits[i]` to `row_splits[i +
+    1]`. The values are a tensor, or a `RaggedTensor` of rows themselves. Made by the functions
+    `from_...`. The constructor is for them alone, and raises `ValueError` for others."""
 
     value_type = RaggedTensorValue
 

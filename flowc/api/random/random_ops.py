@@ -30,7 +30,7 @@ _drawn: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """The two seeds of a random node: the graph's, and its own, or how many nodes without one of
-    their own came before. (None, None): other numbers in every session."""
+    their own came before. (None, None): other numbers in every session. Raises nothing."""
     graph = get_default_graph()
     if graph.seed is None and op_seed is None:
         return None, None
@@ -149,18 +149,20 @@ random_normal = _normal(
     "RandomStandardNormal",
     "random_normal",
     "Numbers of the normal distribution: floats of `shape`, a list or a vector of integers. "
-    "`mean` and `stddev` broadcast to it; a `seed` gives the same numbers in every session.",
+    "`mean` and `stddev` broadcast to it; a `seed` gives the same numbers in every session. "
+    "Raises `TypeError` for other dtypes, `ValueError` for a `shape` that is no vector.",
 )
 truncated_normal = _normal(
     "TruncatedNormal",
     "truncated_normal",
     "Numbers of the normal distribution, drawn again until they lie within two `stddev`. "
-    "Arguments as those of `random_normal`.",
+    "Arguments as those of `random_normal`, and raises as it does.",
 )
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """The rows of `value` (along its first dimension) in a random order."""
+    """The rows of `value` (along its first dimension) in a random order. Of any dtype, with at
+    least one dimension. Raises nothing for others: a scalar stays."""
     return output("RandomShuffle", value, name=name, **seeds_of(seed))
 
 
@@ -192,7 +194,8 @@ def multinomial(
     output_dtype: Any = None,
 ) -> Tensor:
     """Class numbers [batch, num_samples], drawn by the unnormalised logarithms of probabilities
-    `logits` [batch, classes]."""
+    `logits` [batch, classes]. Raises `ValueError` for another rank, `TypeError` for other dtypes.
+    """
     kind = _accepted(output_dtype or dtypes.i64, (dtypes.i32, dtypes.i64))
     with name_scope(name, "multinomial", [logits]):
         return output("Multinomial", logits, num_samples, output_dtype=kind, **seeds_of(seed))
@@ -254,7 +257,7 @@ def random_poisson(
     name: str | None = None,
 ) -> Tensor:
     """Numbers of Poisson distributions: `shape`, then the dims of `lam`, their rates; as floats,
-    int32 or int64 (`dtype`)."""
+    int32 or int64 (`dtype`). Raises `TypeError` for other dtypes."""
     with name_scope(name, "random_poisson", [lam, shape]):
         dims = as_tensor(shape, dtypes.i32, name="shape")
         kind = dtypes.as_dtype(dtype)
@@ -342,12 +345,13 @@ def _stateless_normal(op_type: str, function_name: str, doc: str) -> Callable[..
 stateless_random_normal = _stateless_normal(
     "StatelessRandomNormalV2",
     "stateless_random_normal",
-    "Numbers of the normal distribution that the two integers of `seed` decide.",
+    "Numbers of the normal distribution that the two integers of `seed` decide: floats of `shape`. "
+    "Raises `TypeError` for other dtypes, `ValueError` for other shapes of `seed`.",
 )
 stateless_truncated_normal = _stateless_normal(
     "StatelessTruncatedNormalV2",
     "stateless_truncated_normal",
-    "As `truncated_normal`, decided by the two integers of `seed`.",
+    "As `truncated_normal`, decided by the two integers of `seed`, raises as `stateless_normal`.",
 )
 
 
@@ -358,7 +362,8 @@ def stateless_multinomial(
     output_dtype: Any = dtypes.i64,
     name: str | None = None,
 ) -> Tensor:
-    """As `multinomial`, decided by the two integers of `seed`."""
+    """As `multinomial`, decided by the two integers of `seed`. `seed`: int32[2] or int64[2]. Raises
+    `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "stateless_multinomial", [logits, seed]):
         kind = _accepted(output_dtype, (dtypes.i32, dtypes.i64))
         return output("StatelessMultinomial", logits, num_samples, seed, output_dtype=kind)
@@ -367,7 +372,8 @@ def stateless_multinomial(
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.i64, name: str | None = None
 ) -> Tensor:
-    """As `categorical`, decided by the two integers of `seed`."""
+    """As `categorical`, decided by the two integers of `seed`. `seed`: int32[2] or int64[2]. Raises
+    `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     return stateless_multinomial(logits, num_samples, seed, dtype, name or "stateless_categorical")
 
 
@@ -380,8 +386,9 @@ def stateless_random_gamma(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
-    """Numbers of gamma distributions that the two integers of `seed` decide: of `shape`, which
-    ends with the dims that `alpha` and `beta` broadcast to. dtypes as those of `random_gamma`."""
+    """Numbers of gamma distributions that the two integers of `seed` decide: of `shape`, which ends
+    with the dims that `alpha` and `beta` broadcast to. dtypes as those of `random_gamma`. Raises
+    `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "stateless_random_gamma", [shape, seed, alpha, beta]):
         dims = as_tensor(shape, dtypes.i32, name="shape")
 
@@ -395,7 +402,8 @@ def stateless_random_poisson(
     shape: Any, seed: Any, lam: Any, dtype: Any = dtypes.i32, name: str | None = None
 ) -> Tensor:
     """Numbers of Poisson distributions that the two integers of `seed` decide: of `shape`, which
-    ends with the dims of the rates `lam`; as floats, int32 or int64 (`dtype`)."""
+    ends with the dims of the rates `lam`; as floats, int32 or int64 (`dtype`). Raises `TypeError`
+    for other dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "stateless_random_poisson", [shape, seed, lam]):
         dims = as_tensor(shape, dtypes.i32, name="shape")
         kind = dtypes.as_dtype(dtype)
@@ -405,7 +413,9 @@ def stateless_random_poisson(
 def stateless_shuffle(
     value: Any, seed: Any, alg: Any = "auto_select", name: str | None = None
 ) -> Tensor:
-    """The rows of `value` in an order that the two integers of `seed` decide."""
+    """The rows of `value` in an order that the two integers of `seed` decide. Of any dtype, with at
+    least one dimension; `seed`: int32[2] or int64[2]. Raises `ValueError` for shapes that do not
+    fit."""
     with name_scope(name, "stateless_shuffle", [value, seed]):
         rows = as_tensor(value, name="value")
         key, counter = call("StatelessRandomGetKeyCounter", seed)

@@ -123,7 +123,7 @@ def latest_checkpoint(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> str | None:
     """The prefix of the newest checkpoint of a folder; None where there is none, or where its files
-    are missing."""
+    are missing. Raises nothing: a state that cannot be read is none."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None or not state.model_checkpoint_path:
         return None
@@ -134,12 +134,14 @@ def latest_checkpoint(
 
 
 def checkpoint_exists(checkpoint_prefix: str) -> bool:
-    """Whether there are files of a checkpoint of this prefix, in either format."""
+    """Whether there are files of a checkpoint of this prefix, in either format. A bool. Raises
+    nothing."""
     return has_checkpoint(os.fspath(checkpoint_prefix))
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """When the checkpoints were written, in seconds; those without files are left out."""
+    """When the checkpoints were written, in seconds; those without files are left out. A list of
+    floats. Raises nothing."""
     return [found for p in checkpoint_prefixes if (found := checkpoint_time(p)) is not None]
 
 
@@ -153,8 +155,8 @@ def checkpoint_time(prefix: str) -> float | None:
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
 ) -> None:
-    """Removes the files of a checkpoint, and its graph. `checkpoint_format_version`: of SaverDef,
-    1 for V1."""
+    """Removes the files of a checkpoint, and its graph. `checkpoint_format_version`: of SaverDef, 1
+    for V1. Raises `OSError` where a file cannot be removed."""
     meta_graph_path(checkpoint_prefix, meta_graph_suffix).unlink(missing_ok=True)
     if checkpoint_format_version == 1:
         files = v1_files(checkpoint_prefix)
@@ -179,8 +181,8 @@ def checkpoints_iterator(
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:
     """Each new checkpoint of a folder, as it is there, at most one in `min_interval_secs`. Ends
-    when none comes for `timeout` seconds and `timeout_fn`, asked then, is missing or returns
-    True."""
+    when none comes for `timeout` seconds and `timeout_fn`, asked then, is missing or returns True.
+    Yields prefixes. Raises nothing."""
     seen: str | None = None
     while True:
         found = _new_checkpoint(checkpoint_dir, seen, timeout)

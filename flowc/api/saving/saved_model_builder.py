@@ -179,7 +179,9 @@ def simple_save(
     outputs: Mapping[str, Any],
     legacy_init_op: Operation | None = None,
 ) -> None:
-    """Writes the session's graph and variables as a SavedModel to serve, with one signature."""
+    """Writes the session's graph and variables as a SavedModel to serve, with one signature.
+    `inputs`, `outputs`: tensors by name. Raises `AssertionError` where the folder exists and is not
+    empty, `OSError` where it cannot be written."""
     signature = predict_signature_def(inputs, outputs)
     key = constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
     builder = SavedModelBuilder(export_dir)

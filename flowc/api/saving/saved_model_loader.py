@@ -24,7 +24,7 @@ from flowc.graph import Operation, get_default_graph
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a SavedModel."""
+    """Whether a folder holds a SavedModel. Raises nothing."""
     names = (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT)
     return any((Path(export_dir) / name).is_file() for name in names)
 
@@ -72,7 +72,7 @@ def load(
 
 
 def initialize_all() -> Operation:
-    """An operation that initializes all variables and tables."""
+    """An operation that initializes all variables and tables. Raises nothing."""
     variables = global_variables_initializer(), local_variables_initializer()
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     name = "init_all_tables"

@@ -15,7 +15,8 @@ from flowc.graph.building.conversion import as_tensor
 
 
 def build_tensor_info(tensor: Any) -> Any:
-    """The TensorInfo of a tensor or SparseTensor: name, dtype, shape."""
+    """The TensorInfo of a tensor or SparseTensor: name, dtype, shape. Raises `AttributeError` for
+    what is neither."""
     from flowc.graph.saved_model_export import tensor_info_def
 
     return tensor_info_def(tensor)
@@ -49,7 +50,7 @@ def build_signature_def(
     method_name: str | None = None,
     defaults: Any = None,
 ) -> Any:
-    """A SignatureDef of TensorInfos by name."""
+    """A SignatureDef of TensorInfos by name. Raises `TypeError` for what are no TensorInfos."""
     from flowc.graph.saved_model_export import signature_def
 
     return signature_def(inputs, outputs, method_name)
@@ -115,7 +116,8 @@ def _check_type(what: str, tensor: Tensor, wanted: dtypes.DType) -> None:
 
 
 def is_valid_signature(signature_def: Any) -> bool:
-    """Whether a SignatureDef is one of the three kinds, with the inputs and outputs of its kind."""
+    """Whether a SignatureDef is one of the three kinds, with the inputs and outputs of its kind. A
+    bool. Raises nothing."""
     inputs, outputs = signature_def.inputs, signature_def.outputs
     match signature_def.method_name:
         case names.PREDICT_METHOD_NAME:

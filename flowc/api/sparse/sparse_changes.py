@@ -34,14 +34,17 @@ def _checked(value: Any) -> SparseTensor:
 
 
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """The same elements in row-major order of their places."""
+    """The same elements in row-major order of their places. A sparse tensor of any dtype. Raises
+    `TypeError` for what is not sparse."""
     given = _checked(sp_input)
     found = call("SparseReorder", given.indices, given.values, given.dense_shape, name=name)
     return SparseTensor(found[0], found[1], identity(given.dense_shape))
 
 
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
-    """The same elements in their order in a tensor of other sizes, of which one may be -1."""
+    """The same elements in their order in a tensor of other sizes, of which one may be -1. A sparse
+    tensor of any dtype. Raises `TypeError` for what is not sparse, `ValueError` for sizes that are
+    known not to fit; a run raises `InvalidArgumentError`."""
     given = _checked(sp_input)
     sizes = as_tensor(shape)
     sizes = sizes if sizes.dtype is dtypes.i64 else cast(sizes, dtypes.i64)
@@ -51,7 +54,8 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
 
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
-    """The elements from `start` on, in a tensor of `size` or less: int64[rank] each."""
+    """The elements from `start` on, in a tensor of `size` or less: int64[rank] each. Of any dtype.
+    Raises `TypeError` for what is not sparse."""
     given = _checked(sp_input)
     bounds = (as_tensor(start, dtypes.i64), as_tensor(size, dtypes.i64))
     with name_scope(name, "SparseSlice", [given.values]) as scope:
@@ -62,8 +66,8 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
 def sparse_fill_empty_rows(
     sp_input: Any, default_value: Any, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:
-    """The elements, and the default at column 0 of each row without any; and bool[rows], which
-    rows these are."""
+    """The elements, and the default at column 0 of each row without any; and bool[rows], which rows
+    these are. A sparse matrix of any dtype. Raises `TypeError` for a default of another dtype."""
     given = _checked(sp_input)
     with name_scope(name, "SparseFillEmptyRows", [given.values]):
         default = as_tensor(default_value, given.values.dtype)
@@ -123,7 +127,8 @@ def sparse_split(
 
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
     """The sum of two tensors of which one at least is sparse: sparse if both are, without sums
-    below the threshold in magnitude."""
+    below the threshold in magnitude. Of one shape and numeric dtype. Raises `TypeError` where
+    neither is sparse or the dtypes differ; a run raises `InvalidArgumentError` for other shapes."""
     least = one_of(threshold, "threshold", thresh, "thresh")
     if not any(isinstance(x, SparseTensor | SparseTensorValue) for x in (a, b)):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
@@ -150,17 +155,22 @@ def _extremum(op_type: str, a: Any, b: Any, name: str | None) -> SparseTensor:
 
 
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """The greater one at each place; what is not kept is 0."""
+    """The greater one at each place; what is not kept is 0. Two sparse tensors of one shape and one
+    real dtype. Raises `TypeError` for others; a run raises `InvalidArgumentError` for other shapes.
+    """
     return _extremum("SparseSparseMaximum", sp_a, sp_b, name)
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """The lesser one at each place; what is not kept is 0."""
+    """The lesser one at each place; what is not kept is 0. Two sparse tensors of one shape and one
+    real dtype. Raises `TypeError` for others; a run raises `InvalidArgumentError` for other shapes.
+    """
     return _extremum("SparseSparseMinimum", sp_a, sp_b, name)
 
 
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """The axes in the order of `perm`, reversed if None."""
+    """The axes in the order of `perm`, reversed if None. Of any dtype. Raises `TypeError` for what
+    is not sparse; a run raises `InvalidArgumentError` for what is no permutation."""
     with name_scope(name, "SparseTranspose"):
         given = _checked(sp_input)
         if perm is None:
@@ -173,7 +183,8 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
 
 
 def sparse_expand_dims(sp_input: Any, axis: int | None = None, name: str | None = None) -> Any:
-    """With a dimension of size 1 at `axis`, -1 if None."""
+    """With a dimension of size 1 at `axis`, -1 if None. Of any dtype. Raises `ValueError` for an
+    axis out of range."""
     given = _checked(sp_input)
     rank = given.dense_shape.shape.with_rank(1)[0].value
     if rank is None:
@@ -203,7 +214,8 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
 
 
 def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None) -> Tensor:
-    """bool[..., vocab_size]: which numbers the last axis of a sparse tensor of integers has."""
+    """bool[..., vocab_size]: which numbers the last axis of a sparse tensor of integers has. Raises
+    `TypeError` for other dtypes."""
     given = _checked(sp_input)
     with name_scope(name, "SparseToIndicator", [given.values]):
         ones = given.with_values(cast(given.values * 0 + 1, dtypes.bool_))
@@ -219,7 +231,9 @@ def sparse_merge(
     already_sorted: bool = False,
 ) -> SparseTensor:
     """The values of one sparse tensor at the places that others of the same form name: the last
-    axis becomes that of the ids, of size `vocab_size`; of several ids as many axes."""
+    axis becomes that of the ids, of size `vocab_size`; of several ids as many axes. Raises
+    `TypeError` for ids that are no integers and what is not sparse, `ValueError` for lists of
+    different lengths."""
     several = isinstance(sp_ids, list | tuple) and not isinstance(sp_ids, SparseTensorValue)
     ids = [_checked(item) for item in (sp_ids if several else [sp_ids])]
     sizes = list(vocab_size) if several else [vocab_size]

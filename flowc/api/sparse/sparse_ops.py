@@ -69,7 +69,8 @@ def sparse_tensor_to_dense(
 
 
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
-    """The elements that are not 0, as a `SparseTensor`."""
+    """The elements that are not 0, as a `SparseTensor`. Of any dtype and shape. Raises nothing for
+    tensors."""
     with name_scope(name, "dense_to_sparse", [tensor]):
         value = as_tensor(tensor)
         zero = cast(as_tensor(0), value.dtype)

@@ -108,7 +108,8 @@ def _flat(input: Any) -> tuple[Tensor, Any]:
 
 
 def bytes_split(input: Any, name: str | None = None) -> Any:
-    """The bytes of each string: a `RaggedTensor`, of a scalar a vector."""
+    """The bytes of each string: a `RaggedTensor`, of a scalar a vector. Raises `ValueError` for
+    what are no strings."""
     with name_scope(name, "StringsByteSplit", [input]):
         flat, formed = _flat(input)
         found = call("StringSplit", flat, as_tensor("", dtypes.string), skip_empty=False)
@@ -217,7 +218,8 @@ def unicode_decode_with_offsets(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """As `unicode_decode`, and the byte at which each code point begins, int64."""
+    """As `unicode_decode`, and the byte at which each code point begins, int64. Raises as it
+    does."""
     with name_scope(name, "UnicodeDecodeWithOffsets", [input]):
         points, starts = _decoded(
             "UnicodeDecodeWithOffsets",
@@ -282,7 +284,7 @@ def unicode_split_with_offsets(
     replacement_char: int = 65533,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """As `unicode_split`, and the byte at which each character begins, int64."""
+    """As `unicode_split`, and the byte at which each character begins, int64. Raises as it does."""
     with name_scope(name, "UnicodeSplitWithOffsets", [input]):
         points, starts = unicode_decode_with_offsets(
             input, input_encoding, errors, replacement_char

@@ -26,7 +26,9 @@ def as_string(
     name: str | None = None,
 ) -> Tensor:
     """Numbers and bools as strings in the shape of `input`, as C's `printf` writes them:
-    `precision` digits after the point, `width` characters at least, filled with `fill` in front."""
+    `precision` digits after the point, `width` characters at least, filled with `fill` in front.
+    Raises `TypeError` for strings; a run raises `InvalidArgumentError` for a format that the dtype
+    does not have."""
     return output("AsString", **locals())
 
 

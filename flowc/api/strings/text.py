@@ -18,23 +18,25 @@ from flowc.graph.building.creation import output
 
 
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """The length of each string, int32."""
+    """The length of each string, int32. In `unit` `BYTE` or `UTF8_CHAR`, in the shape of the
+    strings. Raises `TypeError` for others, `ValueError` for another unit."""
     return output("StringLength", input, name=name, unit=unit)
 
 
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """In lower case: the letters of ASCII, or with `encoding="utf-8"` all. A run raises
-    `InvalidArgumentError` for another encoding."""
+    `InvalidArgumentError` for another encoding. Strings of any shape."""
     return output("StringLower", **locals())
 
 
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """In upper case, as `lower`."""
+    """In upper case, as `lower`. Raises as it does."""
     return output("StringUpper", **locals())
 
 
 def string_strip(input: Any, name: str | None = None) -> Tensor:
-    """Without blanks (of ASCII) on both sides."""
+    """Without blanks (of ASCII) on both sides. Strings of any shape. Raises `TypeError` for
+    others."""
     return output("StringStrip", **locals())
 
 
@@ -94,13 +96,15 @@ def string_to_hash_bucket(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """A number below `num_buckets` of each string, int64, by MurmurHash."""
+    """A number below `num_buckets` of each string, int64, by MurmurHash. In the shape of the
+    strings. Raises `TypeError` for others, `ValueError` where `num_buckets` is below 1."""
     strings = one_of(string_tensor, "string_tensor", input, "input")
     return output("StringToHashBucket", strings, num_buckets=num_buckets, name=name)
 
 
 def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
-    """A number below `num_buckets` of each string, int64, by FarmHash."""
+    """A number below `num_buckets` of each string, int64, by FarmHash. In the shape of the strings.
+    Raises `TypeError` for others, `ValueError` where `num_buckets` is below 1."""
     return output("StringToHashBucketFast", **locals())
 
 
@@ -108,27 +112,33 @@ def string_to_hash_bucket_strong(
     input: Any, num_buckets: int, key: Sequence[int], name: str | None = None
 ) -> Tensor:
     """A number below `num_buckets` of each string, int64, by SipHash under a key of two integers,
-    so that nobody without it can make strings that fall together."""
+    so that nobody without it can make strings that fall together. In the shape of the strings.
+    Raises `TypeError` for others, `ValueError` where `num_buckets` is below 1."""
     return output("StringToHashBucketStrong", **locals())
 
 
 def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) -> Tensor:
-    """uint8[rows, 8]: FarmHash's fingerprint of each row of a tensor of any dtype."""
+    """uint8[rows, 8]: FarmHash's fingerprint of each row of a tensor of any dtype. `method`:
+    `farmhash64`. Raises `ValueError` for a scalar; a run raises `InvalidArgumentError` for another
+    method."""
     return output("Fingerprint", data, method, name=name)
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
-    """In base64 as URLs have it, filled up with `=` if `pad`."""
+    """In base64 as URLs have it, filled up with `=` if `pad`. Strings of any shape. Raises
+    `TypeError` for others."""
     return output("EncodeBase64", **locals())
 
 
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """Strings from base64 as URLs have it. A run raises `InvalidArgumentError` for what is none."""
+    """Strings from base64 as URLs have it. A run raises `InvalidArgumentError` for what is none.
+    Strings of any shape."""
     return output("DecodeBase64", **locals())
 
 
 def unicode_script(input: Any, name: str | None = None) -> Tensor:
-    """The number that ICU gives the script of each code point (int32); -1 for what is none."""
+    """The number that ICU gives the script of each code point (int32); -1 for what is none.
+    `input`: int32 of any shape. Raises `TypeError` for other dtypes."""
     return output("UnicodeScript", **locals())
 
 
@@ -142,8 +152,8 @@ def unicode_transcode(
     name: str | None = None,
 ) -> Tensor:
     """Strings in another encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE". What is malformed is
-    replaced, left out (`errors="ignore"`) or raises `InvalidArgumentError` in the run
-    (`"strict"`)."""
+    replaced, left out (`errors="ignore"`) or raises `InvalidArgumentError` in the run (`"strict"`).
+    Strings of any shape."""
     return output("UnicodeTranscode", **locals())
 
 
@@ -156,8 +166,9 @@ def reduce_join(
     reduction_indices: Any = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Strings joined along axes, of which the first that is named goes fastest; along all, if
-    None."""
+    """Strings joined along axes, of which the first that is named goes fastest; along all, if None.
+    `inputs`: strings; `separator` stands between two. Raises `TypeError` for others, `ValueError`
+    for an axis out of range."""
     axes = one_of(axis, "axis", reduction_indices, "reduction_indices")
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "ReduceJoin", [inputs]):

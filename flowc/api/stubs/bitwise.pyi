@@ -7,6 +7,7 @@ __all__ = [
     "left_shift",
     "right_shift",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

@@ -18,6 +18,7 @@ __all__ = [
     "index_to_string_table_from_file",
     "index_to_string_table_from_tensor",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

@@ -18,6 +18,7 @@ __all__ = [
     "make_initializable_iterator",
     "make_one_shot_iterator",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

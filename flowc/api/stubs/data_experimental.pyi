@@ -38,6 +38,7 @@ __all__ = [
     "unbatch",
     "unique",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -78,5 +79,5 @@ from flowc.api.data.structure import SparseTensorSpec as SparseTensorStructure
 AUTOTUNE: int
 INFINITE_CARDINALITY: int
 UNKNOWN_CARDINALITY: int
-def map_and_batch_with_legacy_function(map_func: Any, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: bool = False, num_parallel_calls: Any = None) -> Any:
+def map_and_batch_with_legacy_function(map_func: Any, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: builtins.bool = False, num_parallel_calls: Any = None) -> Any:
     """`map`, then `batch`. Raises `ValueError` where both numbers of calls are given."""

@@ -29,6 +29,7 @@ __all__ = [
     "is_numeric_tensor",
     "is_strictly_increasing",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

@@ -29,6 +29,7 @@ __all__ = [
     "set_default",
     "validator",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -436,5 +437,5 @@ def validator(flag_name: Any, message: Any = 'Flag validation failed', flag_valu
     Raises:
       AttributeError: Raised when flag_name is not registered as a valid flag
           name."""
-def FLAGS(argv: Any, known_only: bool = False) -> list[str]:
+def FLAGS(argv: Any, known_only: builtins.bool = False) -> list[str]:
     """The flags of absl, which read `sys.argv` when the first value is asked for."""

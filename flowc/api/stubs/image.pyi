@@ -70,6 +70,7 @@ __all__ = [
     "yiq_to_rgb",
     "yuv_to_rgb",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -132,31 +133,31 @@ from flowc.api.image.sizes import resize_image_with_pad as resize_image_with_pad
 from flowc.api.random.random_ops import random_crop as random_crop
 
 def rgb_to_yiq(images: Any) -> Tensor:
-    """Red, green and blue as Y, I and Q. Floats in [0, 1]."""
+    """Red, green and blue as Y, I and Q. Floats in [0, 1], [..., 3]. Raises `TypeError` and `ValueError` for others."""
 def rgb_to_yuv(images: Any) -> Tensor:
-    """Red, green and blue as Y, U and V. Floats in [0, 1]."""
+    """Red, green and blue as Y, U and V. Floats in [0, 1], [..., 3]. Raises `TypeError` and `ValueError` for others."""
 def yiq_to_rgb(images: Any) -> Tensor:
-    """Y, I and Q as red, green and blue. Floats in [0, 1]."""
+    """Y, I and Q as red, green and blue. Floats in [0, 1], [..., 3]. Raises `TypeError` and `ValueError` for others."""
 def yuv_to_rgb(images: Any) -> Tensor:
-    """Y, U and V as red, green and blue. Floats in [0, 1]."""
-def resize(images: Any, size: Any, method: int = 0, align_corners: bool = False, preserve_aspect_ratio: bool = False, name: str | None = None) -> Tensor:
+    """Y, U and V as red, green and blue. Floats in [0, 1], [..., 3]. Raises `TypeError` and `ValueError` for others."""
+def resize(images: Any, size: Any, method: int = 0, align_corners: builtins.bool = False, preserve_aspect_ratio: builtins.bool = False, name: str | None = None) -> Tensor:
     """Images, one or a batch, in another size [height, width].
     
     `preserve_aspect_ratio`: in the image's own proportions, within that size. Images that are
     known to be of that size stay as they are, in their dtype. Raises `ValueError` for a rank other
     than 3 or 4, another shape of `size`, or an unknown method."""
-def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False) -> Tensor:
+def resize_area(images: Any, size: Any, align_corners: builtins.bool = False, name: str | None = None, half_pixel_centers: builtins.bool = False) -> Tensor:
     """TensorFlow's `ResizeArea` of images [batch, height, width, channels] to `size`, int32[2] of height and width, in float32. Raises `ValueError` for another rank."""
-def resize_bicubic(images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False) -> Tensor:
+def resize_bicubic(images: Any, size: Any, align_corners: builtins.bool = False, name: str | None = None, half_pixel_centers: builtins.bool = False) -> Tensor:
     """TensorFlow's `ResizeBicubic` of images [batch, height, width, channels] to `size`, int32[2] of height and width, in float32. Raises `ValueError` for another rank."""
-def resize_bilinear(images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False) -> Tensor:
+def resize_bilinear(images: Any, size: Any, align_corners: builtins.bool = False, name: str | None = None, half_pixel_centers: builtins.bool = False) -> Tensor:
     """TensorFlow's `ResizeBilinear` of images [batch, height, width, channels] to `size`, int32[2] of height and width, in float32. Raises `ValueError` for another rank."""
-def resize_nearest_neighbor(images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False) -> Tensor:
+def resize_nearest_neighbor(images: Any, size: Any, align_corners: builtins.bool = False, name: str | None = None, half_pixel_centers: builtins.bool = False) -> Tensor:
     """TensorFlow's `ResizeNearestNeighbor` of images [batch, height, width, channels] to `size`, int32[2] of height and width, in their dtype. Raises `ValueError` for another rank."""
 def transpose(image: Any, name: str | None = None) -> Tensor:
     """Height and width of an image [height, width, channels], or of a batch of them, exchanged.
     Raises `ValueError` for another rank."""
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
-    """Mirrored with a probability of one half, each image of a batch by itself."""
+    """Mirrored with a probability of one half, each image of a batch by itself: images [height, width, channels] or a batch of them, of any dtype. Raises `ValueError` for another rank."""
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
-    """Mirrored with a probability of one half, each image of a batch by itself."""
+    """Mirrored with a probability of one half, each image of a batch by itself: images [height, width, channels] or a batch of them, of any dtype. Raises `ValueError` for another rank."""

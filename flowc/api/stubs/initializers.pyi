@@ -20,6 +20,7 @@ __all__ = [
     "variance_scaling",
     "zeros",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

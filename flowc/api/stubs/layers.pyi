@@ -37,6 +37,7 @@ __all__ = [
     "separable_conv1d",
     "separable_conv2d",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -61,43 +62,45 @@ from flowc.api.layers.pooling import MaxPooling1D as MaxPooling1D
 from flowc.api.layers.pooling import MaxPooling2D as MaxPooling2D
 from flowc.api.layers.pooling import MaxPooling3D as MaxPooling3D
 
-def conv1d(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', dilation_rate: Any = 1, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None) -> Any:
+def conv1d(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', dilation_rate: Any = 1, activation: Any = None, use_bias: builtins.bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: builtins.bool = True, name: str | None = None, reuse: Any = None) -> Tensor:
     """A convolution of [batch, steps, channels] to `filters` channels. `kernel_size`, `strides` and
         `dilation_rate`: one number, or one for each spatial axis. Raises `ValueError` for numbers that
         do not fit and an unknown number of channels.
     
     Makes a `Conv1D` and calls it with `inputs`."""
-def conv2d(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', dilation_rate: Any = 1, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None) -> Any:
+def conv2d(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', dilation_rate: Any = 1, activation: Any = None, use_bias: builtins.bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: builtins.bool = True, name: str | None = None, reuse: Any = None) -> Tensor:
     """A convolution of images [batch, height, width, channels] to `filters` channels.
         `kernel_size`, `strides` and `dilation_rate`: one number, or one for each spatial axis. Raises
         `ValueError` for numbers that do not fit and an unknown number of channels.
     
     Makes a `Conv2D` and calls it with `inputs`."""
-def conv2d_transpose(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None) -> Any:
+def conv2d_transpose(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', activation: Any = None, use_bias: builtins.bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: builtins.bool = True, name: str | None = None, reuse: Any = None) -> Tensor:
     """The transposed convolution of images [batch, height, width, channels] to `filters` channels.
         Arguments and errors as `Conv2D`.
     
     Makes a `Conv2DTranspose` and calls it with `inputs`."""
-def conv3d(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', dilation_rate: Any = 1, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None) -> Any:
+def conv3d(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', dilation_rate: Any = 1, activation: Any = None, use_bias: builtins.bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: builtins.bool = True, name: str | None = None, reuse: Any = None) -> Tensor:
     """A convolution of volumes [batch, depth, height, width, channels] to `filters` channels.
         `kernel_size`, `strides` and `dilation_rate`: one number, or one for each spatial axis. Raises
         `ValueError` for numbers that do not fit and an unknown number of channels.
     
     Makes a `Conv3D` and calls it with `inputs`."""
-def conv3d_transpose(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None) -> Any:
+def conv3d_transpose(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', activation: Any = None, use_bias: builtins.bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: builtins.bool = True, name: str | None = None, reuse: Any = None) -> Tensor:
     """The transposed convolution of volumes [batch, depth, height, width, channels] to `filters`
         channels. Arguments and errors as `Conv3D`.
     
     Makes a `Conv3DTranspose` and calls it with `inputs`."""
-def separable_conv1d(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', dilation_rate: Any = 1, depth_multiplier: int = 1, activation: Any = None, use_bias: bool = True, depthwise_initializer: Any = None, pointwise_initializer: Any = None, bias_initializer: Any = ..., depthwise_regularizer: Any = None, pointwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, depthwise_constraint: Any = None, pointwise_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None) -> Any:
-    """A separable convolution along one axis: that of an image of height 1.
+def separable_conv1d(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', dilation_rate: Any = 1, depth_multiplier: int = 1, activation: Any = None, use_bias: builtins.bool = True, depthwise_initializer: Any = None, pointwise_initializer: Any = None, bias_initializer: Any = ..., depthwise_regularizer: Any = None, pointwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, depthwise_constraint: Any = None, pointwise_constraint: Any = None, bias_constraint: Any = None, trainable: builtins.bool = True, name: str | None = None, reuse: Any = None) -> Tensor:
+    """A separable convolution along one axis: that of an image of height 1. [batch, steps,
+        channels], of floats. Raises `ValueError` for another rank and unknown channels.
     
     Makes a `SeparableConv1D` and calls it with `inputs`."""
-def separable_conv2d(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', dilation_rate: Any = 1, depth_multiplier: int = 1, activation: Any = None, use_bias: bool = True, depthwise_initializer: Any = None, pointwise_initializer: Any = None, bias_initializer: Any = ..., depthwise_regularizer: Any = None, pointwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, depthwise_constraint: Any = None, pointwise_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None) -> Any:
-    """A separable convolution of images [batch, height, width, channels].
+def separable_conv2d(inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = 'valid', data_format: str = 'channels_last', dilation_rate: Any = 1, depth_multiplier: int = 1, activation: Any = None, use_bias: builtins.bool = True, depthwise_initializer: Any = None, pointwise_initializer: Any = None, bias_initializer: Any = ..., depthwise_regularizer: Any = None, pointwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, depthwise_constraint: Any = None, pointwise_constraint: Any = None, bias_constraint: Any = None, trainable: builtins.bool = True, name: str | None = None, reuse: Any = None) -> Tensor:
+    """A separable convolution of images [batch, height, width, channels]. Of floats. Raises
+        `ValueError` for another rank and unknown channels.
     
     Makes a `SeparableConv2D` and calls it with `inputs`."""
-def dense(inputs: Any, units: int, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None) -> Any:
+def dense(inputs: Any, units: int, activation: Any = None, use_bias: builtins.bool = True, kernel_initializer: Any = None, bias_initializer: Any = ..., kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: builtins.bool = True, name: str | None = None, reuse: Any = None) -> Tensor:
     """`activation(inputs @ kernel + bias)` over the last axis of inputs of rank 2 or more.
     
         Raises `ValueError` for inputs whose last size is not known, `TypeError` for inputs that are not
@@ -105,13 +108,13 @@ def dense(inputs: Any, units: int, activation: Any = None, use_bias: bool = True
         
     
     Makes a `Dense` and calls it with `inputs`."""
-def dropout(inputs: Any, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, training: Any = False, name: str | None = None) -> Any:
+def dropout(inputs: Any, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, training: Any = False, name: str | None = None) -> Tensor:
     """Drops a part `rate` of the inputs where `training` holds, and scales the rest up.
     
         Raises `ValueError` for a rate outside [0, 1].
     
     Makes a `Dropout` and calls it with `inputs`."""
-def batch_normalization(inputs: Any, axis: Any = -1, momentum: float = 0.99, epsilon: float = 0.001, center: bool = True, scale: bool = True, beta_initializer: Any = ..., gamma_initializer: Any = ..., moving_mean_initializer: Any = ..., moving_variance_initializer: Any = ..., beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None, gamma_constraint: Any = None, training: Any = False, trainable: bool = True, name: str | None = None, reuse: Any = None, renorm: bool = False, renorm_clipping: Any = None, renorm_momentum: float = 0.99, fused: bool | None = None, virtual_batch_size: int | None = None, adjustment: Any = None) -> Any:
+def batch_normalization(inputs: Any, axis: Any = -1, momentum: float = 0.99, epsilon: float = 0.001, center: builtins.bool = True, scale: builtins.bool = True, beta_initializer: Any = ..., gamma_initializer: Any = ..., moving_mean_initializer: Any = ..., moving_variance_initializer: Any = ..., beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None, gamma_constraint: Any = None, training: Any = False, trainable: builtins.bool = True, name: str | None = None, reuse: Any = None, renorm: builtins.bool = False, renorm_clipping: Any = None, renorm_momentum: float = 0.99, fused: builtins.bool | None = None, virtual_batch_size: int | None = None, adjustment: Any = None) -> Tensor:
     """Batch normalisation by Ioffe and Szegedy, 2015 (arXiv:1502.03167).
     
         `axis`: that of the features. `momentum`: how much of the kept statistics a step keeps. `fused`:
@@ -121,27 +124,36 @@ def batch_normalization(inputs: Any, axis: Any = -1, momentum: float = 0.99, eps
         
     
     Makes a `BatchNormalization` and calls it with `inputs`."""
-def average_pooling1d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Any:
-    """The mean of each window along [batch, steps, channels].
+def average_pooling1d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Tensor:
+    """The mean of each window along [batch, steps, channels]. Of floats; `pool_size`, `strides`:
+        ints. Raises `ValueError` for another rank and windows of no size.
     
     Makes a `AveragePooling1D` and calls it with `inputs`."""
-def average_pooling2d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Any:
-    """The mean of each window of images [batch, height, width, channels].
+def average_pooling2d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Tensor:
+    """The mean of each window of images [batch, height, width, channels]. Of floats; `pool_size`,
+        `strides`: an int, or two. Raises `ValueError` for another rank and windows of no size.
     
     Makes a `AveragePooling2D` and calls it with `inputs`."""
-def average_pooling3d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Any:
-    """The mean of each window of volumes [batch, depth, height, width, channels].
+def average_pooling3d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Tensor:
+    """The mean of each window of volumes [batch, depth, height, width, channels]. Of floats;
+        `pool_size`, `strides`: an int, or three. Raises `ValueError` for another rank and windows of no
+        size.
     
     Makes a `AveragePooling3D` and calls it with `inputs`."""
-def max_pooling1d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Any:
-    """The largest element of each window along [batch, steps, channels].
+def max_pooling1d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Tensor:
+    """The largest element of each window along [batch, steps, channels]. Of real dtypes;
+        `pool_size`, `strides`: ints. Raises `ValueError` for another rank and windows of no size.
     
     Makes a `MaxPooling1D` and calls it with `inputs`."""
-def max_pooling2d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Any:
-    """The largest element of each window of images [batch, height, width, channels].
+def max_pooling2d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Tensor:
+    """The largest element of each window of images [batch, height, width, channels]. Of real
+        dtypes; `pool_size`, `strides`: an int, or two. Raises `ValueError` for another rank and windows
+        of no size.
     
     Makes a `MaxPooling2D` and calls it with `inputs`."""
-def max_pooling3d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Any:
-    """The largest element of each window of volumes [batch, depth, height, width, channels].
+def max_pooling3d(inputs: Any, pool_size: Any, strides: Any, padding: str = 'valid', data_format: str = 'channels_last', name: str | None = None) -> Tensor:
+    """The largest element of each window of volumes [batch, depth, height, width, channels]. Of
+        real dtypes; `pool_size`, `strides`: an int, or three. Raises `ValueError` for another rank and
+        windows of no size.
     
     Makes a `MaxPooling3D` and calls it with `inputs`."""

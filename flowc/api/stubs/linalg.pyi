@@ -45,6 +45,7 @@ __all__ = [
     "tridiagonal_matmul",
     "tridiagonal_solve",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -83,43 +84,63 @@ from flowc.api.math.reductions import tensordot as tensordot
 from flowc.api.nn.normalization import l2_normalize as l2_normalize
 from flowc.api.training.clipping import global_norm as global_norm
 
-def cholesky(input: Any, name: Any = None) -> Any:
+def cholesky(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `Cholesky`:
     
-    Cholesky(input: T; T: {f64, f32, f16, c64, c128}) -> output: T"""
-def cross(a: Any, b: Any, name: Any = None) -> Any:
+        Cholesky(input: T; T: {f64, f32, f16, c64, c128}) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `Cross`:
     
-    Cross(a: T, b: T; T: REAL) -> product: T"""
-def logm(input: Any, name: Any = None) -> Any:
+        Cross(a: T, b: T; T: REAL) -> product: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def logm(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `MatrixLogarithm`:
     
-    MatrixLogarithm(input: T; T: COMPLEX) -> output: T"""
-def lu(input: Any, output_idx_type: Any = ..., name: Any = None) -> Any:
+        MatrixLogarithm(input: T; T: COMPLEX) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def lu(input: Any, output_idx_type: Any = ..., name: str | None = None) -> Any:
     """TensorFlow's op `Lu`:
     
-    Lu(input: T; T: {f64, f32, f16, c64, c128}, output_idx_type: INDEX = i32) -> (lu: T, p: output_idx_type)"""
-def det(input: Any, name: Any = None) -> Any:
+        Lu(input: T; T: {f64, f32, f16, c64, c128}, output_idx_type: INDEX = i32) -> (lu: T, p: output_idx_type)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def det(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `MatrixDeterminant`:
     
-    MatrixDeterminant(input: T; T: {f16, f32, f64, c64, c128}) -> output: T"""
-def inv(input: Any, adjoint: Any = False, name: Any = None) -> Any:
+        MatrixDeterminant(input: T; T: {f16, f32, f64, c64, c128}) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def inv(input: Any, adjoint: Any = False, name: str | None = None) -> Tensor:
     """TensorFlow's op `MatrixInverse`:
     
-    MatrixInverse(input: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T"""
-def solve(matrix: Any, rhs: Any, adjoint: Any = False, name: Any = None) -> Any:
+        MatrixInverse(input: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def solve(matrix: Any, rhs: Any, adjoint: Any = False, name: str | None = None) -> Tensor:
     """TensorFlow's op `MatrixSolve`:
     
-    MatrixSolve(matrix: T, rhs: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T"""
-def sqrtm(input: Any, name: Any = None) -> Any:
+        MatrixSolve(matrix: T, rhs: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def sqrtm(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `MatrixSquareRoot`:
     
-    MatrixSquareRoot(input: T; T: {f64, f32, f16, c64, c128}) -> output: T"""
-def qr(input: Any, full_matrices: Any = False, name: Any = None) -> Any:
+        MatrixSquareRoot(input: T; T: {f64, f32, f16, c64, c128}) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def qr(input: Any, full_matrices: Any = False, name: str | None = None) -> Any:
     """TensorFlow's op `Qr`:
     
-    Qr(input: T; full_matrices: bool = False, T: {f64, f32, f16, c64, c128}) -> (q: T, r: T)"""
-def slogdet(input: Any, name: Any = None) -> Any:
+        Qr(input: T; full_matrices: bool = False, T: {f64, f32, f16, c64, c128}) -> (q: T, r: T)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def slogdet(input: Any, name: str | None = None) -> Any:
     """TensorFlow's op `LogMatrixDeterminant`:
     
-    LogMatrixDeterminant(input: T; T: {f16, f32, f64, c64, c128}) -> (sign: T, log_abs_determinant: T)"""
+        LogMatrixDeterminant(input: T; T: {f16, f32, f64, c64, c128}) -> (sign: T, log_abs_determinant: T)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""

@@ -21,6 +21,7 @@ __all__ = [
     "warn",
     "warning",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -44,6 +45,7 @@ FATAL: int
 INFO: int
 WARN: int
 def vlog(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
-    """Logs `msg % args` at a level, such as `INFO`. Numbers are those of Python's `logging`."""
+    """Logs `msg % args` at a level, such as `INFO`. Numbers are those of Python's `logging`. Raises
+    nothing."""
 def warn(msg: str, *args: Any, **kwargs: Any) -> None:
-    """Logs `msg % args` at the level `WARN`."""
+    """Logs `msg % args` at the level `WARN`. Raises nothing."""

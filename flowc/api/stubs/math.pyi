@@ -152,6 +152,7 @@ __all__ = [
     "zero_fraction",
     "zeta",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -192,10 +193,12 @@ from flowc.api.metrics.confusion import confusion_matrix as confusion_matrix
 from flowc.api.nn.normalization import l2_normalize as l2_normalize
 from flowc.api.nn.normalization import zero_fraction as zero_fraction
 
-def nextafter(x1: Any, x2: Any, name: Any = None) -> Any:
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `NextAfter`:
     
-    NextAfter(x1: T, x2: T; T: {f64, f32} = f32) -> output: T"""
+        NextAfter(x1: T, x2: T; T: {f64, f32} = f32) -> output: T
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
 def acos(x: Any, name: str | None = None) -> Tensor:
     """The arc cosine, in radians, of floats or complex numbers.
     
@@ -325,7 +328,7 @@ def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
     
     Takes `(a, x, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
 def imag(input: Any, name: str | None = None) -> Tensor:
-    """The imaginary part of complex numbers, as floats of half their width; of real ones, zeros."""
+    """The imaginary part of complex numbers, as floats of half their width; of real ones, zeros. Of any shape. Raises nothing for tensors."""
 def inv(x: Any, name: str | None = None) -> Tensor:
     """1 / x, of floats or complex numbers.
     
@@ -427,7 +430,7 @@ def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     
     Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
 def real(input: Any, name: str | None = None) -> Tensor:
-    """The real part of complex numbers, as floats of half their width; of real ones, the tensor itself."""
+    """The real part of complex numbers, as floats of half their width; of real ones, the tensor itself. Of any shape. Raises nothing for tensors."""
 def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y, of floats or complex numbers.
     
@@ -520,43 +523,43 @@ def argmax(input: Any, axis: Any = None, name: str | None = None, dimension: Any
     """The index of the largest element along `axis` (0, if None), which is gone from the result; the first of equal ones. int64, or `output_type`. Raises `TypeError` for dtypes without order, `ValueError` for an axis out of range."""
 def argmin(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = ...) -> Tensor:
     """The index of the smallest element along `axis` (0, if None), which is gone from the result; the first of equal ones. int64, or `output_type`. Raises `TypeError` for dtypes without order, `ValueError` for an axis out of range."""
-def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+def cumprod(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: str | None = None) -> Tensor:
     """The products (of numbers) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range."""
-def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+def cumsum(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: str | None = None) -> Tensor:
     """The sums (of numbers) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range."""
-def cumulative_logsumexp(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
+def cumulative_logsumexp(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: str | None = None) -> Tensor:
     """log(sum(exp(x))) (of floats) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range."""
-def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_all(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """Whether all hold of the elements along `axis`, an int or a list (all axes, if None); bools, True of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_any(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """Whether any holds of the elements along `axis`, an int or a list (all axes, if None); bools, False of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The Euclidean norm of the elements along `axis`, an int or a list (all axes, if None); numbers.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
-    """log(sum(exp(x))) of floats, without overflow. Arguments and errors as `reduce_sum`."""
-def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
+    """log(sum(exp(x))) of floats, without overflow. Arguments as `reduce_sum`; raises as it does."""
+def reduce_max(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The largest of the elements along `axis`, an int or a list (all axes, if None); real numbers, the least of the dtype of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The mean of the elements along `axis`, an int or a list (all axes, if None); numbers; that of integers is rounded towards 0.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_min(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The smallest of the elements along `axis`, an int or a list (all axes, if None); real numbers, the largest of the dtype of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The product of the elements along `axis`, an int or a list (all axes, if None); numbers, 1 of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None) -> Tensor:
+def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """The sum of the elements along `axis`, an int or a list (all axes, if None); numbers, 0 of none.
     
     The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""

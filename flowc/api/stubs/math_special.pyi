@@ -18,6 +18,7 @@ __all__ = [
     "fresnel_sin",
     "spence",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

@@ -31,6 +31,7 @@ __all__ = [
     "true_positives",
     "true_positives_at_thresholds",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

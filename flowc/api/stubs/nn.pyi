@@ -105,6 +105,7 @@ __all__ = [
     "xw_plus_b",
     "zero_fraction",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -188,30 +189,42 @@ def depth_to_space(input: Any, block_size: int, name: str | None = None, data_fo
     """The inverse of `space_to_depth`. Raises `ValueError` where the channels are no multiple of the square of `block_size`, and for a size below 2."""
 def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = 'NHWC') -> Tensor:
     """Blocks of `block_size` rows and columns of images [batch, height, width, channels] moved to the channels, which grow by its square. Raises `ValueError` where height or width is no multiple of it, and for a size below 2."""
-def fractional_avg_pool(value: Any, pooling_ratio: Any, pseudo_random: Any = False, overlapping: Any = False, deterministic: Any = False, seed: Any = 0, seed2: Any = 0, name: Any = None) -> Any:
+def fractional_avg_pool(value: Any, pooling_ratio: Any, pseudo_random: Any = False, overlapping: Any = False, deterministic: Any = False, seed: Any = 0, seed2: Any = 0, name: str | None = None) -> Any:
     """TensorFlow's op `FractionalAvgPool`:
     
-    FractionalAvgPool(value: T; pooling_ratio: list(float) >= 4, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False, seed: int = 0, seed2: int = 0, T: {f32, f64, i32, i64}) -> (output: T, row_pooling_sequence: i64, col_pooling_sequence: i64)"""
-def fractional_max_pool(value: Any, pooling_ratio: Any, pseudo_random: Any = False, overlapping: Any = False, deterministic: Any = False, seed: Any = 0, seed2: Any = 0, name: Any = None) -> Any:
+        FractionalAvgPool(value: T; pooling_ratio: list(float) >= 4, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False, seed: int = 0, seed2: int = 0, T: {f32, f64, i32, i64}) -> (output: T, row_pooling_sequence: i64, col_pooling_sequence: i64)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fractional_max_pool(value: Any, pooling_ratio: Any, pseudo_random: Any = False, overlapping: Any = False, deterministic: Any = False, seed: Any = 0, seed2: Any = 0, name: str | None = None) -> Any:
     """TensorFlow's op `FractionalMaxPool`:
     
-    FractionalMaxPool(value: T; pooling_ratio: list(float) >= 4, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False, seed: int = 0, seed2: int = 0, T: {f32, f64, i32, i64}) -> (output: T, row_pooling_sequence: i64, col_pooling_sequence: i64)"""
-def quantized_avg_pool(input: Any, min_input: Any, max_input: Any, ksize: Any, strides: Any, padding: Any, name: Any = None) -> Any:
+        FractionalMaxPool(value: T; pooling_ratio: list(float) >= 4, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False, seed: int = 0, seed2: int = 0, T: {f32, f64, i32, i64}) -> (output: T, row_pooling_sequence: i64, col_pooling_sequence: i64)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def quantized_avg_pool(input: Any, min_input: Any, max_input: Any, ksize: Any, strides: Any, padding: Any, name: str | None = None) -> Any:
     """TensorFlow's op `QuantizedAvgPool`:
     
-    QuantizedAvgPool(input: T, min_input: f32, max_input: f32; T: {qu8, qi8}, ksize: list(int), strides: list(int), padding: {"SAME", "VALID"}) -> (output: T, min_output: f32, max_output: f32)"""
-def quantized_conv2d(input: Any, filter: Any, min_input: Any, max_input: Any, min_filter: Any, max_filter: Any, strides: Any, padding: Any, out_type: Any = ..., dilations: Any = ..., name: Any = None) -> Any:
+        QuantizedAvgPool(input: T, min_input: f32, max_input: f32; T: {qu8, qi8}, ksize: list(int), strides: list(int), padding: {"SAME", "VALID"}) -> (output: T, min_output: f32, max_output: f32)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def quantized_conv2d(input: Any, filter: Any, min_input: Any, max_input: Any, min_filter: Any, max_filter: Any, strides: Any, padding: Any, out_type: Any = ..., dilations: Any = ..., name: str | None = None) -> Any:
     """TensorFlow's op `QuantizedConv2D`:
     
-    QuantizedConv2D(input: Tinput, filter: Tfilter, min_input: f32, max_input: f32, min_filter: f32, max_filter: f32; Tinput: {qu8}, Tfilter: {qu8}, out_type: {qi32} = qi32, strides: list(int), padding: {"SAME", "VALID"}, dilations: list(int) = [1, 1, 1, 1]) -> (output: out_type, min_output: f32, max_output: f32)"""
-def quantized_max_pool(input: Any, min_input: Any, max_input: Any, ksize: Any, strides: Any, padding: Any, name: Any = None) -> Any:
+        QuantizedConv2D(input: Tinput, filter: Tfilter, min_input: f32, max_input: f32, min_filter: f32, max_filter: f32; Tinput: {qu8}, Tfilter: {qu8}, out_type: {qi32} = qi32, strides: list(int), padding: {"SAME", "VALID"}, dilations: list(int) = [1, 1, 1, 1]) -> (output: out_type, min_output: f32, max_output: f32)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def quantized_max_pool(input: Any, min_input: Any, max_input: Any, ksize: Any, strides: Any, padding: Any, name: str | None = None) -> Any:
     """TensorFlow's op `QuantizedMaxPool`:
     
-    QuantizedMaxPool(input: T, min_input: f32, max_input: f32; T: {qu8, qi8}, ksize: list(int), strides: list(int), padding: {"SAME", "VALID"}) -> (output: T, min_output: f32, max_output: f32)"""
-def quantized_relu_x(features: Any, max_value: Any, min_features: Any, max_features: Any, out_type: Any = ..., name: Any = None) -> Any:
+        QuantizedMaxPool(input: T, min_input: f32, max_input: f32; T: {qu8, qi8}, ksize: list(int), strides: list(int), padding: {"SAME", "VALID"}) -> (output: T, min_output: f32, max_output: f32)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def quantized_relu_x(features: Any, max_value: Any, min_features: Any, max_features: Any, out_type: Any = ..., name: str | None = None) -> Any:
     """TensorFlow's op `QuantizedReluX`:
     
-    QuantizedReluX(features: Tinput, max_value: f32, min_features: f32, max_features: f32; Tinput: {qu8, qi32}, out_type: {qu8, qi32} = qu8) -> (activations: out_type, min_activations: f32, max_activations: f32)"""
+        QuantizedReluX(features: Tinput, max_value: f32, min_features: f32, max_features: f32; Tinput: {qu8, qi32}, out_type: {qu8, qi32} = qu8) -> (activations: out_type, min_activations: f32, max_activations: f32)
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
 def elu(features: Any, name: str | None = None) -> Tensor:
     """Each element, or exp(x) - 1 where it is negative, of floats.
     
@@ -237,7 +250,7 @@ def sigmoid(x: Any, name: str | None = None) -> Tensor:
     
     Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
 def silu(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
-    """`x * sigmoid(beta * x)`."""
+    """`x * sigmoid(beta * x)`. Floats of any shape. Raises `TypeError` for other dtypes."""
 def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
     """exp(x) divided by its sum along `axis` (the last), in the shape and dtype of the logits. Raises `TypeError` for dtypes other than floats, `ValueError` for a scalar and an axis out of range."""
 def softplus(features: Any, name: str | None = None) -> Tensor:

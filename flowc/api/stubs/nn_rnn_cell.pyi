@@ -11,6 +11,7 @@ __all__ = [
     "RNNCell",
     "ResidualWrapper",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

@@ -24,6 +24,7 @@ __all__ = [
     "uniform",
     "uniform_candidate_sampler",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -47,11 +48,11 @@ from flowc.api.random.random_ops import stateless_random_poisson as stateless_po
 from flowc.api.random.random_ops import stateless_random_uniform as stateless_uniform
 
 def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: int | None = None, name: str | None = None) -> Tensor:
-    """Numbers of the normal distribution: floats of `shape`, a list or a vector of integers. `mean` and `stddev` broadcast to it; a `seed` gives the same numbers in every session."""
+    """Numbers of the normal distribution: floats of `shape`, a list or a vector of integers. `mean` and `stddev` broadcast to it; a `seed` gives the same numbers in every session. Raises `TypeError` for other dtypes, `ValueError` for a `shape` that is no vector."""
 def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., name: str | None = None, alg: Any = 'auto_select') -> Tensor:
-    """Numbers of the normal distribution that the two integers of `seed` decide."""
+    """Numbers of the normal distribution that the two integers of `seed` decide: floats of `shape`. Raises `TypeError` for other dtypes, `ValueError` for other shapes of `seed`."""
 def stateless_truncated_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., name: str | None = None, alg: Any = 'auto_select') -> Tensor:
-    """As `truncated_normal`, decided by the two integers of `seed`."""
+    """As `truncated_normal`, decided by the two integers of `seed`, raises as `stateless_normal`."""
 def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: int | None = None, name: str | None = None) -> Tensor:
-    """Numbers of the normal distribution, drawn again until they lie within two `stddev`. Arguments as those of `random_normal`."""
+    """Numbers of the normal distribution, drawn again until they lie within two `stddev`. Arguments as those of `random_normal`, and raises as it does."""
 from flowc.api.stubs import random_experimental as experimental

@@ -12,6 +12,7 @@ __all__ = [
     "VARIABLES_DIRECTORY",
     "VARIABLES_FILENAME",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

@@ -31,6 +31,7 @@ __all__ = [
     "stft",
     "vorbis_window",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -51,30 +52,42 @@ from flowc.api.math.window_functions import kaiser_bessel_derived_window as kais
 from flowc.api.math.window_functions import kaiser_window as kaiser_window
 from flowc.api.math.window_functions import vorbis_window as vorbis_window
 
-def fft(input: Any, name: Any = None) -> Any:
+def fft(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `FFT`:
     
-    FFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def fft2d(input: Any, name: Any = None) -> Any:
+        FFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fft2d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `FFT2D`:
     
-    FFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def fft3d(input: Any, name: Any = None) -> Any:
+        FFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fft3d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `FFT3D`:
     
-    FFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def ifft(input: Any, name: Any = None) -> Any:
+        FFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def ifft(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `IFFT`:
     
-    IFFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def ifft2d(input: Any, name: Any = None) -> Any:
+        IFFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def ifft2d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `IFFT2D`:
     
-    IFFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def ifft3d(input: Any, name: Any = None) -> Any:
+        IFFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def ifft3d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `IFFT3D`:
     
-    IFFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
+        IFFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
 def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
     """The inverse of `rfft`: real numbers. `fft_length` [axes]: the lengths of the result, by default twice the last axis less 2. Raises `ValueError` for other dtypes than complex64 and complex128."""
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
@@ -87,7 +100,7 @@ def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
     """The Fourier transform of real numbers along the last 2 axes, of which the last keeps length // 2 + 1 elements. `fft_length` [axes]: to which lengths the axes are cut or filled with zeros. Raises `ValueError` for other dtypes than float32 and float64."""
 def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
     """The Fourier transform of real numbers along the last 3 axes, of which the last keeps length // 2 + 1 elements. `fft_length` [axes]: to which lengths the axes are cut or filled with zeros. Raises `ValueError` for other dtypes than float32 and float64."""
-def hamming_window(window_length: Any, periodic: bool = True, dtype: Any = ..., name: str | None = None) -> Tensor:
+def hamming_window(window_length: Any, periodic: builtins.bool = True, dtype: Any = ..., name: str | None = None) -> Tensor:
     """A raised cosine that is 0.08 at its ends. `periodic`: one that goes on smoothly where it is repeated. Raises `ValueError` for a dtype that is not of floats."""
-def hann_window(window_length: Any, periodic: bool = True, dtype: Any = ..., name: str | None = None) -> Tensor:
+def hann_window(window_length: Any, periodic: builtins.bool = True, dtype: Any = ..., name: str | None = None) -> Tensor:
     """A raised cosine that is 0 at its ends. `periodic`: one that goes on smoothly where it is repeated. Raises `ValueError` for a dtype that is not of floats."""

@@ -15,36 +15,49 @@ __all__ = [
     "rfft2d",
     "rfft3d",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
 from flowc.api.math.cosine_transforms import dct as dct
 from flowc.api.math.cosine_transforms import idct as idct
 
-def fft(input: Any, name: Any = None) -> Any:
+def fft(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `FFT`:
     
-    FFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def fft2d(input: Any, name: Any = None) -> Any:
+        FFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fft2d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `FFT2D`:
     
-    FFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def fft3d(input: Any, name: Any = None) -> Any:
+        FFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def fft3d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `FFT3D`:
     
-    FFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def ifft(input: Any, name: Any = None) -> Any:
+        FFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def ifft(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `IFFT`:
     
-    IFFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def ifft2d(input: Any, name: Any = None) -> Any:
+        IFFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def ifft2d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `IFFT2D`:
     
-    IFFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
-def ifft3d(input: Any, name: Any = None) -> Any:
+        IFFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def ifft3d(input: Any, name: str | None = None) -> Tensor:
     """TensorFlow's op `IFFT3D`:
     
-    IFFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
+        IFFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
+    
+    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
 def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
     """The inverse of `rfft`: real numbers. `fft_length` [axes]: the lengths of the result, by default twice the last axis less 2. Raises `ValueError` for other dtypes than complex64 and complex128."""
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:

@@ -9,6 +9,7 @@ __all__ = [
     "get_lib",
     "get_link_flags",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

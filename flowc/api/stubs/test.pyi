@@ -5,6 +5,7 @@ __all__ = [
     "compute_gradient_error",
     "main",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

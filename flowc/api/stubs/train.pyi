@@ -104,6 +104,7 @@ __all__ = [
     "update_checkpoint_state",
     "write_graph",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -184,8 +185,10 @@ from flowc.api.training.monitored.session_creators import ChiefSessionCreator as
 from flowc.api.training.monitored.session_creators import SessionCreator as SessionCreator
 from flowc.api.training.monitored.session_creators import WorkerSessionCreator as WorkerSessionCreator
 from flowc.api.training.monitored.session_preparation import SessionManager as SessionManager
+from flowc.api.training.monitored.session_run_hook import SessionRunArgs as SessionRunArgs
 from flowc.api.training.monitored.session_run_hook import SessionRunContext as SessionRunContext
 from flowc.api.training.monitored.session_run_hook import SessionRunHook as SessionRunHook
+from flowc.api.training.monitored.session_run_hook import SessionRunValues as SessionRunValues
 from flowc.api.training.monitored.supervisor import Supervisor as Supervisor
 from flowc.api.training.monitored.timers import SecondOrStepTimer as SecondOrStepTimer
 from flowc.api.training.monitored.writing_hooks import CheckpointSaverHook as CheckpointSaverHook
@@ -211,6 +214,4 @@ def piecewise_constant_decay(x: Any, boundaries: Any, values: Any, name: str | N
     """`values[k]` while `x <= boundaries[k]`, the last value beyond the last boundary.
     
     Raises `ValueError` for counts that do not fit, and for dtypes that differ."""
-from flowc.api.training.monitored.session_run_hook import SessionRunArgs as SessionRunArgs
-from flowc.api.training.monitored.session_run_hook import SessionRunValues as SessionRunValues
 from flowc.api.stubs import train_queue_runner as queue_runner

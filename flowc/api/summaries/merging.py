@@ -19,7 +19,9 @@ from flowc.graph.building.creation import output
 def scalar(
     name: str, tensor: Any, collections: Sequence[str] | None = None, family: str | None = None
 ) -> Tensor:
-    """A summary of one number under the tag `name`, in the current name scope (and `family`)."""
+    """A summary of one number under the tag `name`, in the current name scope (and `family`).
+    `tensor`: a number, a scalar; the result is a string scalar. Raises `TypeError` for other
+    dtypes, `ValueError` for a name that is none."""
     with summary_scope(name, family) as (tag, scope):
         found = output("ScalarSummary", tag, tensor, name=scope)
     names = [GraphKeys.SUMMARIES] if collections is None else collections
@@ -44,7 +46,8 @@ def _tag(name: str) -> str:
 def scalar_summary(
     tags: Any, values: Any, collections: Sequence[str] | None = None, name: str | None = None
 ) -> Tensor:
-    """A summary of one number for each tag, as programs of 2016 make it."""
+    """A summary of one number for each tag, as programs of 2016 make it. `values`: numbers in the
+    shape of the tags; the result is a string scalar. Raises `TypeError` for other dtypes."""
     found = output("ScalarSummary", tags, values, name=name)
     get_default_graph().add_to_collections(collections or [GraphKeys.SUMMARIES], found)
     return found
@@ -54,7 +57,7 @@ def merge(
     inputs: Sequence[Any], collections: Sequence[str] | None = None, name: str | None = None
 ) -> Tensor:
     """One summary of the values of several. A run raises `InvalidArgumentError` for a tag that is
-    there twice."""
+    there twice. String scalars."""
     with name_scope(name, "Merge", inputs):
         found = output("MergeSummary", list(inputs))
     get_default_graph().add_to_collections(collections or [], found)
@@ -64,6 +67,7 @@ def merge(
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
-    """One summary of all in a collection; None where there are none."""
+    """One summary of all in a collection; None where there are none. A string scalar. Raises
+    nothing."""
     found = get_default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None

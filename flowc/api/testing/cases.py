@@ -17,7 +17,7 @@ from flowc.run.session import Session
 
 class TestCase(unittest.TestCase):
     """Every test starts with an empty default graph. What is compared may be tensors, which are
-    evaluated in the default session."""
+    evaluated in the default session. What does not hold raises `AssertionError`."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -75,8 +75,8 @@ def compute_gradient_error(
     init_targets: Any = None,
     extra_feed_dict: Mapping[Any, Any] | None = None,
 ) -> float:
-    """The largest difference of the two Jacobians of `compute_gradient`, whose arguments it
-    takes."""
+    """The largest difference of the two Jacobians of `compute_gradient`, whose arguments it takes.
+    Raises as it does."""
     found = compute_gradient(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )

@@ -157,7 +157,7 @@ def _filled_like(var: Variable, value: float) -> Tensor:
 
 
 class AdadeltaOptimizer(StepOptimizer):
-    """Adadelta, by Zeiler, 2012. Slots: `accum`, `accum_update`."""
+    """Adadelta, by Zeiler, 2012. Slots: `accum`, `accum_update`. Raises as `Optimizer`."""
 
     step = "Adadelta"
     hyperparameters = {

@@ -26,7 +26,8 @@ ScatterAdd = Callable[[Variable, Tensor, Tensor], Tensor]  # gives the variable'
 
 class AdamOptimizer(StepOptimizer):
     """Adam, by Kingma and Ba, 2014. All hyperparameters: numbers, scalar tensors, or functions
-    without arguments. Slots: `m`, `v`; other variables: `beta1_power`, `beta2_power`."""
+    without arguments. Slots: `m`, `v`; other variables: `beta1_power`, `beta2_power`. Raises as
+    `Optimizer`."""
 
     step = "Adam"
     hyperparameters = {

@@ -27,7 +27,8 @@ from flowc.graph.indexed_slices import IndexedSlices
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """`t` (a tensor of floats, or `IndexedSlices`) scaled down where its L2 norm (along `axes`, if
-    given) is more than `clip_norm`."""
+    given) is more than `clip_norm`. Raises `TypeError` for other dtypes, `ValueError` for an axis
+    out of range."""
     with name_scope(name, "clip_by_norm") as scope:
         values = as_tensor(_values(t), name="t")
         limit: Any
@@ -46,7 +47,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """`t`, of float32, scaled down where its L2 norm divided by its number of elements is more than
-    `clip_norm`."""
+    `clip_norm`. Raises `TypeError` for other dtypes."""
     with name_scope(name, "clip_by_average_norm") as scope:
         values = as_tensor(t, name="t")
         count = cast(size(values), dtypes.f32)

@@ -23,7 +23,9 @@ class Coordinator:
     """Threads end when one of them, or the main one, requests it.
 
     `clean_stop_exception_types`: errors that end all threads and are no faults (default:
-    `OutOfRangeError`, the end of the input)."""
+    `OutOfRangeError`, the end of the input). `join` raises what a thread reported, and
+    `RuntimeError` for threads that do not stop.
+    """
 
     def __init__(
         self, clean_stop_exception_types: Iterable[type[BaseException]] | None = None

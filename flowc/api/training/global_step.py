@@ -20,7 +20,8 @@ _READ = ("flowc", "read of the global step")
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """The step's value in a session."""
+    """The step's value in a session. An int. Raises `FailedPreconditionError` where it has no value
+    yet."""
     return int(sess.run(global_step_tensor))
 
 
@@ -55,7 +56,8 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """The graph's step; a new one where it has none."""
+    """The graph's step; a new one where it has none. Raises `TypeError` where what stands there is
+    no integer scalar."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 

@@ -21,7 +21,7 @@ from flowc.graph.indexed_slices import IndexedSlices
 
 class GradientDescentOptimizer(StepOptimizer):
     """`var -= learning_rate * gradient`. `learning_rate`: a number, a scalar tensor, or a function
-    without arguments that gives one."""
+    without arguments that gives one. Raises as `Optimizer`."""
 
     step = "GradientDescent"
     hyperparameters = {"alpha": hyperparameter("learning_rate")}
@@ -45,7 +45,7 @@ class GradientDescentOptimizer(StepOptimizer):
 
 
 class ProximalGradientDescentOptimizer(StepOptimizer):
-    """Gradient descent with a proximal step, by Duchi and Singer, 2009."""
+    """Gradient descent with a proximal step, by Duchi and Singer, 2009. Raises as `Optimizer`."""
 
     step = "ProximalGradientDescent"
     hyperparameters = {

@@ -30,7 +30,8 @@ from flowc.graph.indexed_slices import IndexedSlices, ValuesAtIndices
 
 
 class UnconnectedGradients(enum.Enum):
-    """What `gradients` gives for an x that no y depends on: None, or zeros of its shape."""
+    """What `gradients` gives for an x that no y depends on: None, or zeros of its shape. Raises
+    `ValueError` for another name."""
 
     NONE = "none"
     ZERO = "zero"

@@ -240,7 +240,7 @@ def linear_cosine_decay(
     name: str | None = None,
 ) -> Tensor:
     """`(alpha + linear) * cosine + beta` times the rate, with `num_periods` periods of the cosine
-    (Bello and others, 2017)."""
+    (Bello and others, 2017). A float scalar. Raises `ValueError` without a `global_step`."""
     with _schedule(name, "LinearCosineDecay", learning_rate, global_step) as (scope, first, dtype):
         numbers = [cast(n, dtype) for n in (decay_steps, num_periods, alpha, beta)]
         return _linear_cosine(first, cast(global_step, dtype), numbers, lambda line, _: line, scope)
@@ -257,7 +257,8 @@ def noisy_linear_cosine_decay(
     beta: Any = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """`linear_cosine_decay` with noise on the line, whose variance falls with the step."""
+    """`linear_cosine_decay` with noise on the line, whose variance falls with the step. Raises as
+    it does."""
     with _schedule(name, "NoisyLinearCosineDecay", learning_rate, global_step) as found:
         scope, first, dtype = found
         steps = cast(decay_steps, dtype)

@@ -15,7 +15,8 @@ from flowc.api.variables.variables import Variable
 
 class MomentumOptimizer(StepOptimizer):
     """Momentum; with `use_nesterov` that of Sutskever and others, 2013. `learning_rate`,
-    `momentum`: numbers, scalar tensors, or functions without arguments. Slot: `momentum`."""
+    `momentum`: numbers, scalar tensors, or functions without arguments. Slot: `momentum`. Raises as
+    `Optimizer`."""
 
     step = "Momentum"
     hyperparameters = {

@@ -77,7 +77,9 @@ class ExponentialMovingAverage:
 
     `num_updates`: where given, the decay is at most `(1 + num_updates) / (10 + num_updates)`, so
     that first values count more. `zero_debias`: averages of tensors do not remember that they
-    started at zero."""
+    started at zero. `apply` raises `TypeError` for variables that are no floats, `ValueError` for
+    one that it averages already.
+    """
 
     def __init__(
         self,

@@ -17,7 +17,8 @@ from flowc.api.variables.variables import Variable
 
 
 class RMSPropOptimizer(StepOptimizer):
-    """RMSProp, by Hinton's lecture. Slots: `rms`, `momentum`, and `mg` where it is centered."""
+    """RMSProp, by Hinton's lecture. Slots: `rms`, `momentum`, and `mg` where it is centered. Raises
+    as `Optimizer`."""
 
     hyperparameters = {
         "lr": hyperparameter("learning_rate"),

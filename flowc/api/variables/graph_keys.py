@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class GraphKeys:
-    """Names of collections of a graph."""
+    """Names of collections of a graph. Raises nothing."""
 
     GLOBAL_VARIABLES = VARIABLES = "variables"
     LOCAL_VARIABLES = "local_variables"

@@ -61,7 +61,8 @@ class Initializer:
 
 
 class Zeros(Initializer):
-    """All zeros. `zeros_initializer(shape, dtype)` is the tensor itself, as it was in 2016."""
+    """All zeros. `zeros_initializer(shape, dtype)` is the tensor itself, as it was in 2016. Raises
+    `TypeError` for what is no dtype."""
 
     _fill = staticmethod(zeros)
 
@@ -78,7 +79,8 @@ class Zeros(Initializer):
 
 
 class Ones(Zeros):
-    """All ones. `ones_initializer(shape, dtype)` is the tensor itself, as it was in 2016."""
+    """All ones. `ones_initializer(shape, dtype)` is the tensor itself, as it was in 2016. Raises
+    `TypeError` for what is no dtype."""
 
     _fill = staticmethod(ones)
 
@@ -120,7 +122,7 @@ class _OfFloats(Initializer):
 
 
 class RandomUniform(Initializer):
-    """Uniform in [minval, maxval)."""
+    """Uniform in [minval, maxval). Raises `TypeError` for what is no dtype."""
 
     def __init__(
         self,
@@ -138,7 +140,7 @@ class RandomUniform(Initializer):
 
 
 class RandomNormal(_OfFloats):
-    """Normal, of `mean` and `stddev`."""
+    """Normal, of `mean` and `stddev`. Raises `ValueError` for a dtype that is no float."""
 
     _draw = staticmethod(random_normal)
 
@@ -157,14 +159,16 @@ class RandomNormal(_OfFloats):
 
 
 class TruncatedNormal(RandomNormal):
-    """Normal, drawn again until it lies within two `stddev` of the mean."""
+    """Normal, drawn again until it lies within two `stddev` of the mean. Raises `ValueError` for a
+    dtype that is no float."""
 
     _draw = staticmethod(truncated_normal)
 
 
 class UniformUnitScaling(_OfFloats):
     """Uniform in ±factor * sqrt(3 / inputs), which keeps the scale of what goes through a layer
-    (Sussillo and Abbott, 2014, arXiv:1412.6558)."""
+    (Sussillo and Abbott, 2014, arXiv:1412.6558). Raises `ValueError` for a dtype that is no float.
+    """
 
     def __init__(
         self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.f32
@@ -233,13 +237,15 @@ class _Scaled(VarianceScaling):
 
 
 class GlorotUniform(_Scaled):
-    """Uniform in ±sqrt(6 / (fan in + fan out)), by Glorot and Bengio, 2010."""
+    """Uniform in ±sqrt(6 / (fan in + fan out)), by Glorot and Bengio, 2010. Raises `ValueError` for
+    a dtype that is no float."""
 
     arguments = (1.0, "fan_avg", "uniform")
 
 
 class GlorotNormal(_Scaled):
-    """Truncated normal of deviation sqrt(2 / (fan in + fan out)), by Glorot and Bengio, 2010."""
+    """Truncated normal of deviation sqrt(2 / (fan in + fan out)), by Glorot and Bengio, 2010.
+    Raises `ValueError` for a dtype that is no float."""
 
     arguments = (1.0, "fan_avg", "truncated_normal")
 
@@ -310,20 +316,24 @@ identity_initializer = Identity
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """Truncated normal of deviation sqrt(1 / fan in), by LeCun et al., 1998."""
+    """Truncated normal of deviation sqrt(1 / fan in), by LeCun et al., 1998. Raises `TypeError` for
+    a dtype that is no float, when it is called."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform in ±sqrt(3 / fan in), by LeCun et al., 1998."""
+    """Uniform in ±sqrt(3 / fan in), by LeCun et al., 1998. Raises `TypeError` for a dtype that is
+    no float, when it is called."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """Truncated normal of deviation sqrt(2 / fan in), by He et al., 2015 (arXiv:1502.01852)."""
+    """Truncated normal of deviation sqrt(2 / fan in), by He et al., 2015 (arXiv:1502.01852). Raises
+    `TypeError` for a dtype that is no float, when it is called."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform in ±sqrt(6 / fan in), by He et al., 2015 (arXiv:1502.01852)."""
+    """Uniform in ±sqrt(6 / fan in), by He et al., 2015 (arXiv:1502.01852). Raises `TypeError` for a
+    dtype that is no float, when it is called."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)

@@ -259,7 +259,8 @@ def create_partitioned_variables(
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """Cuts `axis` into `num_shards` parts."""
+    """Cuts `axis` into `num_shards` parts. A function of a shape and a dtype, which gives the
+    number of parts along each axis. Raises nothing."""
 
     def partitioner(shape: Any, **_: Any) -> list[int]:
         return _along(axis, TensorShape(shape), num_shards)

@@ -22,7 +22,8 @@ _CREATORS = ("flowc", "variable creators")
 
 
 class VariableSynchronization(Enum):
-    """When the copies of a variable on several machines are made equal; flowc has one copy."""
+    """When the copies of a variable on several machines are made equal; flowc has one copy. Raises
+    nothing."""
 
     AUTO = 0
     NONE = 1
@@ -31,7 +32,8 @@ class VariableSynchronization(Enum):
 
 
 class VariableAggregation(Enum):
-    """How changes of several copies of a variable are made one; flowc has one copy."""
+    """How changes of several copies of a variable are made one; flowc has one copy. Raises
+    nothing."""
 
     NONE = 0
     SUM = 1
@@ -50,7 +52,8 @@ AUTO_REUSE = _AutoReuse()
 
 @dataclass(slots=True)
 class VariableScope:
-    """What `get_variable` does inside a `variable_scope` block."""
+    """What `get_variable` does inside a `variable_scope` block. `get_variable` raises `ValueError`
+    where a variable exists and is not reused, or the other way round."""
 
     name: str = ""
     reuse: Any = False
@@ -112,14 +115,15 @@ def scopes_of_default_graph() -> list[VariableScope]:
 
 
 def get_variable_scope() -> VariableScope:
-    """The innermost scope of this graph."""
+    """The innermost scope of this graph. Raises nothing."""
     return scopes_of_default_graph()[-1]
 
 
 @contextmanager
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
     """Inside, `variable_creator(next_creator, **arguments)` makes the variables: it returns one,
-    which `next_creator(**arguments)` makes, with the arguments as they came or changed."""
+    which `next_creator(**arguments)` makes, with the arguments as they came or changed. Raises what
+    `variable_creator` does."""
     held = creators()
     held.append(variable_creator)
     try:

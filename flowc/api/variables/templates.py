@@ -110,8 +110,10 @@ def make_template(
 ) -> Template:
     """A function that makes its variables in its first call and shares them in all later ones.
 
-    `kwargs` are given to `func_` in each call. `unique_name_`: the very name of the scope;
-    `name_` is made unique. `create_scope_now_`: the scope's name is taken now, not at the first
-    call."""
+    `kwargs` are given to `func_` in each call. `unique_name_`: the very name of the scope; `name_`
+    is made unique. `create_scope_now_`: the scope's name is taken now, not at the first call.
+    Calling it raises `ValueError` where it makes variables outside of `get_variable` twice, or a
+    scope is taken.
+    """
     function = partial(func_, **kwargs) if kwargs else func_
     return Template(name_, function, create_scope_now_, unique_name_, custom_getter_)

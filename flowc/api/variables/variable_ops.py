@@ -11,7 +11,7 @@ from flowc import dtypes
 from flowc.api.arrays.selection import gather, setdiff1d
 from flowc.api.arrays.shaping import stack
 from flowc.api.framework.basics import constant
-from flowc.api.framework.raw_ops import named
+from flowc.api.framework.raw_ops import named, snake_case
 from flowc.api.framework.scopes import group, name_scope, no_op
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.resource_variables import ResourceVariable
@@ -69,7 +69,7 @@ def _scatter(kind: str, locks: bool) -> Callable[..., Any]:
         "value. Raises `TypeError` for what is no variable, `ValueError` for updates of another "
         "shape; a run raises `InvalidArgumentError` for an index out of range."
     )
-    return named(function, f"scatter_{kind.lower()}", doc)
+    return named(function, f"scatter_{snake_case(kind)}", doc)
 
 
 scatter_update = _scatter("Update", True)
@@ -85,7 +85,8 @@ scatter_nd_sub = _scatter("NdSub", False)
 
 
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
-    """`a` without the rows at `mask_indices`, a vector of integers."""
+    """`a` without the rows at `mask_indices`, a vector of integers. `a`: `IndexedSlices`, which the
+    result is, too. Raises `AttributeError` for anything else."""
     with name_scope(name, "sparse_mask", [a.values, mask_indices]) as scope:
         rows, places = setdiff1d(a.indices, mask_indices)
         values = gather(a.values, places, name=scope)
@@ -111,48 +112,51 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
 def global_variables(scope: str | None = None) -> list[Variable]:
     """The variables in the default graph's collection `GLOBAL_VARIABLES`, where they are unless
     made local, in the order of their making; with `scope`, a regular expression, those whose name
-    it matches from the start."""
+    it matches from the start. Raises nothing."""
     return variables_of(get_default_graph(), GLOBAL, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
     """The variables in the collection `LOCAL_VARIABLES`, such as metrics' counters; `scope` as for
-    `global_variables`."""
+    `global_variables`. A list. Raises nothing."""
     return variables_of(get_default_graph(), LOCAL, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Variable]:
     """The variables that optimizers change, those made with `trainable=True`; `scope` as for
-    `global_variables`."""
+    `global_variables`. A list. Raises nothing."""
     return variables_of(get_default_graph(), TRAINABLE, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Variable]:
-    """The variables in the collection `MODEL_VARIABLES`; `scope` as for `global_variables`."""
+    """The variables in the collection `MODEL_VARIABLES`; `scope` as for `global_variables`. A list.
+    Raises nothing."""
     return variables_of(get_default_graph(), GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
     """The variables of which an `ExponentialMovingAverage` keeps averages; `scope` as for
-    `global_variables`."""
+    `global_variables`. A list. Raises nothing."""
     return variables_of(get_default_graph(), GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
     """An operation that gives the variables their initial values; one that does nothing where there
-    are none."""
+    are none. Raises nothing for a list of variables."""
     if not var_list:
         return no_op(name)
     return group(*[v.initializer for v in var_list], name=name)
 
 
 def global_variables_initializer() -> Operation:
-    """An operation that gives the global variables made so far their initial values."""
+    """An operation that gives the global variables made so far their initial values. An
+    `Operation`. Raises nothing."""
     return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation:
-    """An operation that gives the local variables made so far their initial values."""
+    """An operation that gives the local variables made so far their initial values. An `Operation`.
+    Raises nothing."""
     return variables_initializer(local_variables())
 
 
@@ -173,7 +177,7 @@ def report_uninitialized_variables(
     var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
     """The names of the variables (global and local ones, if None) that have no value yet: a vector
-    of strings."""
+    of strings. Raises nothing."""
     chosen = _chosen(var_list)
     graph = get_default_graph()
     with name_scope(name), graph.device("/cpu:0"):

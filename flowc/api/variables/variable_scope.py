@@ -31,7 +31,8 @@ _OPENED = ("flowc", "names of variable scopes")  # key of a collection that no f
 
 
 def no_regularizer(_: Any) -> None:
-    """A regularizer that keeps one of an outer scope away."""
+    """A regularizer that keeps one of an outer scope away. None for every tensor. Raises
+    nothing."""
 
 
 @contextmanager
@@ -109,7 +110,7 @@ def variable_scope(
 def variable_op_scope(
     values: Sequence[Any], name_or_scope: Any, default_name: str | None = None, **given: Any
 ) -> AbstractContextManager[VariableScope]:
-    """`variable_scope` in the argument order of 2016."""
+    """`variable_scope` in the argument order of 2016. Raises as it does."""
     return variable_scope(name_or_scope, default_name, values, **given)
 
 
@@ -205,6 +206,7 @@ def get_local_variable(
     collections: Sequence[str] | None = None,
     **given: Any,
 ) -> Any:
-    """`get_variable` of a variable that is not trained and stands among the local ones."""
+    """`get_variable` of a variable that is not trained and stands among the local ones. Raises as
+    it does."""
     kept_in = [*(collections or ()), GraphKeys.LOCAL_VARIABLES]
     return get_variable(name, shape, dtype, initializer, regularizer, False, kept_in, **given)

@@ -90,6 +90,7 @@ def _element(x: Any, key: Any) -> Tensor:
 # -- the methods
 
 _Make = Callable[[Any, Any], Any]
+Operator = Callable[["Operators", Any], "Tensor"]
 
 
 def _plain(op_type: str, name: str | None = None) -> _Make:
@@ -118,15 +119,15 @@ def _logical(name: str, logical: _Make, bitwise: str) -> _Make:
     return make
 
 
-def _method(make: _Make) -> Any:
-    def operator(self: Operators, other: Any) -> Any:
+def _method(make: _Make) -> Operator:
+    def operator(self: Operators, other: Any) -> Tensor:
         with _beside(self.graph).as_default():
             return make(self._operand(), other)
 
     return operator
 
 
-def _methods(make: _Make) -> tuple[Any, Any]:
+def _methods(make: _Make) -> tuple[Operator, Operator]:
     """The operator, and the one for when the tensor stands on the right."""
     return _method(make), _method(lambda x, y: make(y, x))
 
@@ -157,19 +158,19 @@ class Operators:
     __ge__ = _method(_plain("GreaterEqual"))
     __getitem__ = _method(_element)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Tensor:
         return self._one_of("Neg")
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> Tensor:
         return self._one_of("LogicalNot" if self.dtype.base_dtype is dtypes.bool_ else "Invert")
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Tensor:
         with _beside(self.graph).as_default():
             return absolute(self._operand())
 
     def _operand(self) -> Any:
         return self
 
-    def _one_of(self, op_type: str) -> Any:
+    def _one_of(self, op_type: str) -> Tensor:
         with _beside(self.graph).as_default():
             return _output(op_type, self._operand())

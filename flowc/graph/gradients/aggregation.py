@@ -19,7 +19,7 @@ from flowc.graph.tensor import Tensor
 
 class AggregationMethod:
     """How `gradients` sums: one `AddN` of all terms, or with `EXPERIMENTAL_TREE` one of each two,
-    which frees each term early."""
+    which frees each term early. Raises nothing."""
 
     ADD_N = 0
     DEFAULT = ADD_N

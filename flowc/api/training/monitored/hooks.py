@@ -64,7 +64,7 @@ class StopAtStepHook(SessionRunHook):
 
 
 class NanLossDuringTrainingError(RuntimeError):
-    """The loss is no number any more."""
+    """The loss is no number any more. `NanTensorHook` raises it."""
 
     def __str__(self) -> str:
         return "NaN loss during training."
@@ -173,7 +173,7 @@ def _graph_element(item: Any) -> Any:
 
 class GlobalStepWaiterHook(SessionRunHook):
     """Waits before the first run until the global step, which others count up, is `wait_until_step`
-    or more."""
+    or more. Raises `RuntimeError` where the graph has no global step."""
 
     def __init__(self, wait_until_step: int) -> None:
         self._wait_until_step = wait_until_step
@@ -194,7 +194,8 @@ class GlobalStepWaiterHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Runs `final_ops` when the session ends; their values are `final_ops_values`."""
+    """Runs `final_ops` when the session ends; their values are `final_ops_values`. Raises what
+    running them does."""
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
         self._final_ops = final_ops
@@ -219,7 +220,7 @@ class FinalOpsHook(SessionRunHook):
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds each run with what `feed_fn` returns."""
+    """Feeds each run with what `feed_fn` returns. Raises what the run does for these feeds."""
 
     def __init__(self, feed_fn: Callable[[], Any]) -> None:
         self.feed_fn = feed_fn

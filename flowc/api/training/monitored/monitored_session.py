@@ -283,7 +283,9 @@ class MonitoredSession(_Monitored):
 
     `session_creator`: who makes it (default: a `ChiefSessionCreator`); `stop_grace_period_secs`:
     how long closing waits for threads. At the end of a `with` block without an error the hooks'
-    `end` is called; `OutOfRangeError` and `StopIteration` are no errors."""
+    `end` is called; `OutOfRangeError` and `StopIteration` are no errors. Raises what a run raises,
+    but for errors after which a session can be made anew.
+    """
 
     def __init__(
         self,
@@ -296,7 +298,8 @@ class MonitoredSession(_Monitored):
 
 
 class SingularMonitoredSession(_Monitored):
-    """A session with hooks that is never made anew; `raw_session` gives it to a `Saver`."""
+    """A session with hooks that is never made anew; `raw_session` gives it to a `Saver`. Raises
+    what a run raises: no error begins anew."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from flowc.run.session import Session
 
 
 class SessionCreator(ABC):
-    """A factory of sessions."""
+    """A factory of sessions. `create_session` raises `NotImplementedError` here."""
 
     @abstractmethod
     def create_session(self) -> Any:
@@ -40,7 +40,7 @@ class _ScaffoldedCreator(SessionCreator):
 
 class ChiefSessionCreator(_ScaffoldedCreator):
     """Restores the last checkpoint of a folder (or the one that is named); where there is none,
-    initialises."""
+    initialises. Raises `RuntimeError` where the model is not ready afterwards."""
 
     def __init__(
         self,
@@ -69,7 +69,8 @@ class ChiefSessionCreator(_ScaffoldedCreator):
 
 
 class WorkerSessionCreator(_ScaffoldedCreator):
-    """Waits until the chief has initialised what they share."""
+    """Waits until the chief has initialised what they share. Raises `DeadlineExceededError` where
+    that takes longer than `max_wait_secs`."""
 
     def __init__(
         self,

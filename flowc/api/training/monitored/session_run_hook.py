@@ -7,19 +7,29 @@ when the session ends without an error.
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
-SessionRunArgs = namedtuple(
-    "SessionRunArgs", ("fetches", "feed_dict", "options"), defaults=(None, None)
-)
-SessionRunArgs.__doc__ = "What a hook asks of a run: arguments of `Session.run`."
-SessionRunValues = namedtuple("SessionRunValues", ("results", "options", "run_metadata"))
-SessionRunValues.__doc__ = "What a run gave: `results` in the structure of the hook's fetches."
+
+class SessionRunArgs(NamedTuple):
+    """What a hook asks of a run: arguments of `Session.run`. Raises nothing by itself: the run
+    raises what `Session.run` does for them."""
+
+    fetches: Any
+    feed_dict: Any = None
+    options: Any = None
+
+
+class SessionRunValues(NamedTuple):
+    """What a run gave: `results` in the structure of the hook's fetches. Raises nothing."""
+
+    results: Any
+    options: Any
+    run_metadata: Any
 
 
 class SessionRunContext:
-    """One run, as hooks see it: what the caller asked for, and the session to run more in."""
+    """One run, as hooks see it: what the caller asked for, and the session to run more in. Raises
+    nothing."""
 
     def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
         self._original_args = original_args
@@ -44,7 +54,7 @@ class SessionRunContext:
 
 
 class SessionRunHook:
-    """What all hooks derive from: each method does nothing."""
+    """What all hooks derive from: each method does nothing. Raises nothing."""
 
     def begin(self) -> None:
         """Called once, while the graph may still change."""

@@ -41,7 +41,7 @@ def writer_for(folder: str | os.PathLike[str]) -> FileWriter:
 
 
 class CheckpointSaverListener:
-    """What a `CheckpointSaverHook` calls round each checkpoint."""
+    """What a `CheckpointSaverHook` calls round each checkpoint. Raises nothing."""
 
     def begin(self) -> None:
         """Called while the graph may still change."""
