@@ -8,13 +8,14 @@ Each instance of the library has a table of its own, which begins with what the 
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import flowc as tf
 
 
-def build(folder):
+def build(folder: str) -> Any:
     """An archive with the kernels, for Sessions and for libraries."""
     source = Path(__file__).with_name("growing_table.cc")
     flags = ["-O2", "-fPIC", *tf.sysconfig.get_compile_flags()]
@@ -23,7 +24,7 @@ def build(folder):
     return tf.load_op_library(f"{folder}/table.a")
 
 
-def network(ops):
+def network(ops: Any) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Rows that are pulled, and a step that pushes them towards 1."""
     table = ops.row_table(dim=4, name="words")
     keys = tf.placeholder(tf.int64, [None], name="keys")
@@ -33,7 +34,7 @@ def network(ops):
     return keys, rows, tf.identity(ops.push_to_table(table, keys, deltas), name="known")
 
 
-def main(folder):
+def main(folder: str) -> None:
     ops = build(folder)
     tf.reset_default_graph()
     keys, rows, known = network(ops)

@@ -57,7 +57,7 @@ def quantize_v2(
     axis: int | None = None,
     ensure_minimum_range: float = 0.01,
 ) -> Any:
-    """`quantize` with its older order of arguments."""
+    """`quantize` with its older order of arguments. Raises what it raises."""
     return quantize(
         input,
         min_range,
@@ -143,7 +143,7 @@ def quantize_and_dequantize(
     narrow_range: bool = False,
     axis: int | None = None,
 ) -> Any:
-    """`quantize_and_dequantize_v2` whose gradients flow to all elements."""
+    """`quantize_and_dequantize_v2` whose gradients flow to all elements. Raises what it raises."""
     return call(
         "QuantizeAndDequantizeV2",
         input,
