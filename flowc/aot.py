@@ -68,7 +68,7 @@ def write_library(
     program: CompiledProgram | Mapping[str, CompiledProgram],
     out: Path,
     *,
-    weights: Literal["embed", "file"] = "embed",
+    weights: Literal["embed", "file", "map"] = "embed",
     header: Path | None = None,
     threads: int = 0,
     linker: Linker | None = None,
@@ -95,7 +95,7 @@ def write_library(
     size = _weights_bytes(models, weights, archive is not None)
     machine = elf.machine_of([data for m in models for data in m.program.objects])
     baseline = _baseline(machine)
-    side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
+    side = Path(f"{out}{SUFFIX}") if size and weights != "embed" else None
     if side is not None:
         check_place(side)
     written = dict(texts or {})
@@ -118,7 +118,9 @@ def write_library(
     with scratch_folder(out, _bytes_of(models) + size) as folder:
         known = None
         if side is not None:
-            known = _write_weights_file(models[0].program, size, folder / side.name)
+            known = _write_weights_file(
+                models[0].program, size, folder / side.name, is_mapped=weights == "map"
+            )
         objects = _written_objects(models, folder, baseline, machine, known)
         made = link(objects, _exports(models), folder, out.name, linker, linked)
         beside = {p: d for p, d in written.items() if p.parent.samefile(out.parent)}
@@ -178,9 +180,9 @@ def _models(
 def _weights_bytes(models: Sequence[LibraryMember], weights: str, is_archived: bool) -> int:
     """The bytes of all weights. Raises `UsageError` where they cannot be where they are wanted."""
     size = sum(m.program.metadata.weights_bytes for m in models)
-    if weights not in ("embed", "file"):
-        raise UsageError(f"weights={weights!r}: expected 'embed' or 'file'")
-    if weights == "file" and (is_archived or len(models) > 1):
+    if weights not in ("embed", "file", "map"):
+        raise UsageError(f"weights={weights!r}: expected 'embed', 'file' or 'map'")
+    if weights != "embed" and (is_archived or len(models) > 1):
         what = "a static library" if is_archived else "a library of several signatures"
         raise UsageError(f"{what} has its weights inside", hint="--weights embed")
     if weights == "embed" and size > MOST_EMBEDDED:
@@ -306,13 +308,15 @@ def _baseline(machine: int) -> Processor:
     raise UnsupportedError(f"no C ABI for ELF machine {machine}: expected x86-64 or AArch64")
 
 
-def _write_weights_file(program: CompiledProgram, size: int, path: Path) -> WeightsFile:
+def _write_weights_file(
+    program: CompiledProgram, size: int, path: Path, *, is_mapped: bool
+) -> WeightsFile:
     """The blob behind its header, which is written last."""
     with path.open("wb") as file:
         file.write(bytes(HEADER_BYTES))
         digest = elf.write_pieces(program.weights, size, file)
         file.flush()
-        known = WeightsFile(size, digest, checksum_of(path))
+        known = WeightsFile(size, digest, checksum_of(path), is_mapped)
         file.seek(0)
         file.write(known.header())
         file.flush()

@@ -52,7 +52,7 @@ class _Wish:
     kinds: tuple[str, ...]
     print_after: tuple[str, ...]
     target: str
-    weights: Literal["embed", "file"]
+    weights: Literal["embed", "file", "map"]
     threads: int
     force: bool
     max_memory: int | None
@@ -102,10 +102,11 @@ class _Wish:
 @threads_option
 @click.option(
     "--weights",
-    type=click.Choice(["embed", "file"]),
+    type=click.Choice(["embed", "file", "map"]),
     default="embed",
     show_default=True,
-    help="Inside the library, or in OUT.so.weights.",
+    help="Inside the library, or in OUT.so.weights; `map` shares the memory of that file between "
+    "processes, and nobody may cut it while they run.",
 )
 @click.option(
     "--prefix",
@@ -145,7 +146,7 @@ def compile_command(
     emit: tuple[str, ...],
     print_after: tuple[str, ...],
     threads: int,
-    weights: Literal["embed", "file"],
+    weights: Literal["embed", "file", "map"],
     force: bool,
     max_memory: int | None,
     exact: bool,
@@ -237,7 +238,7 @@ def _check_foreign(wish: _Wish) -> None:
     places |= {kind: beside(wish.out, kind) for kind in BESIDE if kind in wish.kinds}
     if "so" in wish.kinds:
         places["so"] = wish.out
-        if wish.weights == "file":
+        if wish.weights != "embed":
             places["weights"] = Path(f"{wish.out}{SUFFIX}")
     for kind, place in places.items():
         if place.is_file() and not place.is_symlink() and not is_ours(kind, place):

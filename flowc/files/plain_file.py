@@ -24,7 +24,6 @@ from flowc.errors import (
 )
 
 _HINT = "pass --allow-links (allow_links=True) if what it leads to is to be trusted"
-MOST_READ = 64 << 20  # bytes that are read; a larger file of weights is mapped, and shared
 SMALL = 1 << 16  # bytes of a piece that need no pages of their own
 LARGE = 1 << 22  # bytes of a piece for which large pages pay: filling it takes half the time
 MOST_LINKS = 40  # that one path may go through, as in the system

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import aot_programs
 import numpy as np
@@ -226,16 +226,13 @@ def test_the_weights_file_has_size_and_checksum(program: CompiledProgram, tmp_pa
 
 
 @needs_cc
-@pytest.mark.parametrize("most_read", [1 << 20, 8])
-def test_a_damaged_weights_file_is_refused(
-    most_read: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("flowc.codegen.link.weights_file.MOST_READ", most_read)
+@pytest.mark.parametrize("weights", ["file", "map"])
+def test_a_damaged_weights_file_is_refused(weights: Literal["file", "map"], tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None], name="x")
         numbers = np.random.default_rng(0).standard_normal(203).astype(np.float32)
         tf.multiply(tf.reduce_sum(x), tf.constant(numbers), name="y")
-        tf.compile(graph, None, "y", out=tmp_path / "m.so", weights="file")
+        tf.compile(graph, None, "y", out=tmp_path / "m.so", weights=weights)
     beside, data = tmp_path / "m.so.weights", (tmp_path / "m.so.weights").read_bytes()
 
     def outcome() -> Any:
@@ -281,7 +278,7 @@ def test_bad_choices_are_refused(program: CompiledProgram, tmp_path: Path) -> No
     with pytest.raises(UsageError, match="no folder"):
         write_library(program, tmp_path / "absent" / "m.so")
     wrong: Any = "inline"
-    with pytest.raises(UsageError, match="expected 'embed' or 'file'"):
+    with pytest.raises(UsageError, match="expected 'embed', 'file' or 'map'"):
         write_library(program, tmp_path / "m.so", weights=wrong)
 
 

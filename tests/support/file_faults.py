@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import aot_programs
 import numpy as np
@@ -16,7 +17,6 @@ import flowc as tf
 import flowc_runtime
 from flowc.aot import write_library
 from flowc.cache.disk import DiskCache
-from flowc.codegen.link import weights_file
 
 TF1 = Path(__file__).parents[1] / "data" / "import" / "tf1"
 WIDTH = 1 << 15  # of a constant: 128 KiB
@@ -90,30 +90,29 @@ def _shard_overwritten(folder: Path) -> object:
     return {name: values[name].tobytes() for name in values} == kept
 
 
-def _library(folder: Path, most_read: int) -> tuple[Callable[[], bytes], Path]:
-    weights_file.MOST_READ = most_read
-    write_library(aot_programs.program(), folder / "m.so", weights="file")
+def _library(folder: Path, weights: Literal["file", "map"]) -> tuple[Callable[[], bytes], Path]:
+    write_library(aot_programs.program(), folder / "m.so", weights=weights)
     model = flowc_runtime.load(folder / "m.so")
     x = np.ones((2, aot_programs.WIDTH), np.float32)
     return lambda: model(x, 1)[0].tobytes(), folder / "m.so.weights"
 
 
 def _read_weights_cut(folder: Path) -> object:
-    run, side = _library(folder, weights_file.MOST_READ)
+    run, side = _library(folder, "file")
     before = run()
     os.truncate(side, 0)
     return run() == before
 
 
 def _mapped_weights_cut(folder: Path) -> object:
-    run, side = _library(folder, 0)
+    run, side = _library(folder, "map")
     run()
     os.truncate(side, 0)
     return run()
 
 
 def _mapped_weights_of_another(folder: Path) -> object:
-    run, side = _library(folder, 0)
+    run, side = _library(folder, "map")
     run()
     data = side.read_bytes()
     side.write_bytes(data[:30] + bytes([data[30] ^ 1]) + data[31:])
@@ -122,7 +121,7 @@ def _mapped_weights_of_another(folder: Path) -> object:
 
 def _mapped_weights_replaced(folder: Path) -> object:
     """By renaming, as is right: the library goes on with what it mapped."""
-    run, side = _library(folder, 0)
+    run, side = _library(folder, "map")
     before = run()
     (folder / "new").write_bytes(side.read_bytes()[:-1])
     os.replace(folder / "new", side)

@@ -206,7 +206,7 @@ def compile(
     allow: str | Iterable[str] = (),
     init: Any = None,
     threads: int | None = None,
-    weights: Literal["embed", "file"] = "embed",
+    weights: Literal["embed", "file", "map"] = "embed",
     allow_links: bool = False,
     constants: Mapping[str, Any] | None = None,
     max_memory: int | None = None,
@@ -219,7 +219,9 @@ def compile(
     and sinks. `constants`: inputs by name that have one value in every run, and are no inputs then.
     `allow`, `allow_links`: as for `load_graph`. `init`: operations to run first; what they assign
     are the first values of variables. With `out`, writes the shared library (and its C
-    header beside it) and returns it loaded; else returns a `Program` in memory. `max_memory`: the
+    header beside it) and returns it loaded; else returns a `Program` in memory. `weights`: inside
+    the library, in a file beside it, or there and mapped (`"map"`): processes share it then, and
+    nobody may cut it while they run. `max_memory`: the
     bytes that compiling may make beside the weights that the model has (default: what the machine
     has). `exact`: products and convolutions add up the very products of their elements, which may
     take longer. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`,

@@ -4,9 +4,9 @@ In: the packed weights. Out: `<library>.weights`, a 64-byte header and the blob;
 open it when the library is loaded. Library and file take their places together: until the library
 has, the file has a name of its own, where the library looks first. Invariant: a file is used only
 if its header, which holds the blob's size and SHA-256, is byte for byte the one the library was
-built with, and if the blob, which is read once at load, has the checksum that it had then. Up to
-`MOST_READ` bytes are read into memory, where nothing that happens to the file matters; larger files
-are mapped, which processes share, and their headers looked at again before each run.
+built with, and if the blob, which is read once at load, has the checksum that it had then. It is
+read into memory, where nothing that happens to the file matters, or, where that was asked for,
+mapped, which processes share, and its header looked at again before each run.
 
 The checksum: `LANES` sums modulo 2^64, of every eighth word times an odd number that is another one
 for each row of words. So a change of one word is always seen.
@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from flowc.files.plain_file import MOST_READ
 from flowc_runtime.native.writer import (
     I8,
     I32,
@@ -61,6 +60,7 @@ class WeightsFile:
     size: int
     sha256: bytes
     checksum: tuple[int, ...]
+    is_mapped: bool = False
 
     @property
     def file_bytes(self) -> int:
@@ -71,10 +71,6 @@ class WeightsFile:
         """What the file is called, behind the library's name, until the library is in its place:
         nobody else's file has this name."""
         return f"{SUFFIX}-{self.sha256.hex()[:OWN_DIGITS]}"
-
-    @property
-    def is_mapped(self) -> bool:
-        return self.file_bytes > MOST_READ
 
     def header(self) -> bytes:
         return struct.pack("<8sIIQ32s8x", b"FLOWCWTS", 1, 0, self.size, self.sha256)

@@ -96,6 +96,9 @@ def solve_tridiagonal(bands: Any, b: Any, x: Any, scratch: Any, n: int, columns:
 def solve_banded(bands: Any, b: Any, x: Any, status: Any, count: int, n: int, columns: int,
                  lower: int, adjoint: int, begin: int, end: int) -> None:  # fmt: skip
     """Row i of the bands is the i-th diagonal from the main one down, or the last one that."""
+    if count <= 0:
+        fail(status, 2, 0, 0, 0)
+        return
     for matrix in range(begin, end):
         at = matrix * n * columns
         own = matrix * count * n

@@ -215,13 +215,15 @@ define(
 
 # -- banded triangular systems
 
+NO_BANDS = "Number of bands must be positive"
+
 
 def _infer_banded(c: Inference) -> Dims:
     matrices.need_matrix(c, 0)
     matrices.need_matrix(c, 1)
     matrix, right = c.dims(0), c.dims(1)
     if isinstance(matrix[-2], int) and matrix[-2] <= 0:
-        raise c.fail("Number of bands must be positive")
+        raise c.fail(NO_BANDS)
     c.equal(matrix[-1], right[-2], matrices.INCOMPATIBLE)
     return (*c.broadcast_dims(matrix[:-2], right[:-2]), *right[-2:])
 
@@ -240,7 +242,7 @@ def _lower_banded(node: Node) -> Lowering:
             int(node.attrs["adjoint"]),
         ),
         parallel=stack_of(right),
-        errors=("Input matrix is not invertible.",),
+        errors=("Input matrix is not invertible.", NO_BANDS),
     )
 
 
