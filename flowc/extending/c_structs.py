@@ -116,6 +116,7 @@ class KernelDefinition(ctypes.Structure):
         ("op", c_char_p),
         ("types", c_char_p),
         ("compute", c_void_p),
+        ("device", c_char_p),
     ]
 
 

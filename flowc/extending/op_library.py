@@ -175,14 +175,17 @@ def _define_memory(library: COps, op_type: str) -> Op:
 
 
 def _register_kernel(library: COps, definition: c.KernelDefinition) -> None:
-    if definition.compute is None:  # a kernel for a device that runs no code in C
-        return
     record, kernels = registered(_text(definition.op))
     types: dict[str, Any] = {}
     for part in filter(None, (p.strip() for p in _text(definition.types).split(";"))):
         name, _, words = part.partition(":")
         types[name.strip()] = [tensor_dtype(word.strip()) for word in words.split(",")]
     persistent = isinstance(kernels, HandleKernels) and kernels.memory is not None
+    taken = type_choices(record, types)
+    if definition.compute is None:  # one for a device that runs no code in C
+        is_told = definition.size >= ctypes.sizeof(c.KernelDefinition)
+        kernels.add_elsewhere(_text(definition.device) if is_told else "GPU", taken)
+        return
     step = CStep(library, record, definition.compute, persistent)
     linked, shown = None, f"{record.tf_name}, whose kernel is in {library.path.name}, no archive"
     if library.archive:
@@ -197,7 +200,6 @@ def _register_kernel(library: COps, definition: c.KernelDefinition) -> None:
             LinkedKernel(library, record.tf_name, symbol, places, persistent),
             record.tf_name,
         )
-    taken = type_choices(record, types)
     kernels.add_step(record, step, taken, library.digest, shown=shown, linked=linked)
 
 

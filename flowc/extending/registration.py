@@ -15,7 +15,7 @@ from flowc.api.framework.plain_ops import op_function
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import NotFoundError, did_you_mean
 from flowc.extending.handles import HandleKernels, handle_places
-from flowc.extending.kernels import Choice, Kernels, kernels_of
+from flowc.extending.kernels import CPU, Choice, Kernels, kernels_of
 from flowc.extending.signatures import Texts, check_new, ir_name, joined, signature_text
 from flowc.extending.stamps import stamp_of
 from flowc.ir.capability import ALL, known_names
@@ -169,16 +169,22 @@ def register_kernel(
     lowering: Choice | None = None,
     *,
     dtypes: Mapping[str, Any] | None = None,
+    target: str = CPU,
 ) -> Any:
     """Registers a kernel of a registered op: a lowering (`Elementwise`, `Native`...), or, as a
     decorator, a function `kernel(*arrays, **attrs)` over NumPy arrays, which a Session calls.
 
     `dtypes`: by type attr, the dtype or dtypes that it takes: `{"T": tf.float32}`; kernels are
-    asked in the order of their registration. A function gets the attrs that it names as
-    keyword-only parameters. Raises `NotFoundError` for an op that nobody registered, `ValueError`
-    for one of flowc's own, for an attr that is no type, and for dtypes that have a kernel."""
+    asked in the order of their registration. `target`: the device that it is for; nodes run on the
+    CPU, so that one for another device computes none, and is what errors tell of. A function gets
+    the attrs that it names as keyword-only parameters. Raises `NotFoundError` for an op that nobody
+    registered, `ValueError` for one of flowc's own, for an attr that is no type, and for dtypes
+    that have a kernel."""
     record, kernels = registered(op_type)
     taken = type_choices(record, dtypes or {})
+    if target != CPU:
+        kernels.add_elsewhere(target, taken)
+        return (lambda function: function) if lowering is None else None
     if lowering is not None:
         kernels.add_lowering(lowering, taken)
         return None

@@ -176,7 +176,7 @@ def test_what_fails_in_some_threads_is_their_error_and_nothing_is_lost(
     in_threads(lambda y: made["throw" if y is bad else "plain"](X))
 
 
-def test_kernels_have_temporary_tensors_and_those_of_other_devices_are_left_out(
+def test_kernels_have_temporary_tensors_and_those_of_other_devices_compute_nothing(
     built: Path,
 ) -> None:
     ops = tf.load_op_library(built / "many_ops.o")
@@ -187,6 +187,9 @@ def test_kernels_have_temporary_tensors_and_those_of_other_devices_are_left_out(
         pytest.raises(tf.errors.InvalidArgumentError, match=r"Running \(many_ops.o\): begins be"),
     ):
         session.run(ops.running([-1.0]))
+    known = "Op 'Distant'.*: device GPU: all dtypes"
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=known):
+        session.run(ops.distant(x))
 
 
 # -- compiled
@@ -203,6 +206,7 @@ def test_nodes_keep_memory_in_a_session_and_in_an_instance(built: Path, tmp_path
         "Running",
         "Total",
         "Forgetful",
+        "Distant",
         "Counts",
         "Counted",
     ):

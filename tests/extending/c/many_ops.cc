@@ -151,6 +151,10 @@ struct Forgetful {
 };
 REGISTER_KERNEL_BUILDER(Name("Forgetful"), Forgetful);
 
+// An op whose kernel is for another device.
+REGISTER_OP("Distant").Input("x: float").Output("y: float").SetShapeFn(flowc::UnchangedShape);
+REGISTER_KERNEL_BUILDER(Name("Distant").Device(flowc::DEVICE_GPU), Running);
+
 // A count for each key, which grows.
 struct Counts {
   explicit Counts(const flowc::Attrs &attrs) : first(attrs.Int("first")) {}

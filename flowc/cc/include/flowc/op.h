@@ -131,7 +131,8 @@ typedef struct {
   uint32_t abi, size;
   const char *op;
   const char *types; /* "T: float, int32; U: int64", or "" */
-  flowc_op_compute compute;
+  flowc_op_compute compute; /* NULL: the kernel is for another device */
+  const char *device;       /* of that kernel, "GPU" */
 } flowc_kernel_definition;
 
 typedef struct {
@@ -219,7 +220,7 @@ static inline void *flowc_op_persistent(flowc_op_call *call, int64_t bytes) {
 
 #define FLOWC_REGISTER_KERNEL(compute, op, types)                                              \
   static const flowc_kernel_definition flowc_kernel_of_##compute = {                           \
-      FLOWC_OP_ABI, sizeof(flowc_kernel_definition), op, types, compute};                      \
+      FLOWC_OP_ABI, sizeof(flowc_kernel_definition), op, types, compute, "CPU"};                      \
   static const flowc_kernel_definition *const flowc_kernel_at_##compute FLOWC_OP_LISTED(       \
       "flowc_kernels") = &flowc_kernel_of_##compute;
 

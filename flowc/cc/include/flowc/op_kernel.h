@@ -48,7 +48,7 @@ inline Status OkStatus() { return {}; }
 
 using TensorShape = std::vector<int64_t>;
 inline constexpr const char *DEVICE_CPU = "CPU";
-inline constexpr const char *DEVICE_GPU = "GPU";  // whose kernels are left out
+inline constexpr const char *DEVICE_GPU = "GPU";  // whose kernels compute nothing
 
 namespace errors {
 inline Status InvalidArgument(std::string text) { return {FLOWC_INVALID_ARGUMENT, std::move(text)}; }
@@ -422,7 +422,7 @@ class Name {
  public:
   explicit Name(const char *op) : op_(op) {}
   Name &Device(const char *device) {
-    is_for_cpu_ = std::string_view(device) == DEVICE_CPU;
+    device_ = device;
     return *this;
   }
   template <typename T>
@@ -433,11 +433,11 @@ class Name {
   }
   const char *op() const { return op_; }
   const Text<512> &types() const { return types_; }
-  bool is_for_cpu() const { return is_for_cpu_; }
+  const char *device() const { return device_; }
 
  private:
   const char *op_;
-  bool is_for_cpu_ = true;
+  const char *device_ = DEVICE_CPU;
   Text<512> types_;
 };
 
@@ -449,7 +449,8 @@ class KernelDef : public flowc_kernel_definition {
     size = sizeof(flowc_kernel_definition);
     op = name.op();
     types = types_.c_str();
-    compute = name.is_for_cpu() ? function : nullptr;
+    device = name.device();
+    compute = std::string_view(device) == DEVICE_CPU ? function : nullptr;
   }
 
  private:
