@@ -159,11 +159,13 @@ class GuardedOutput:
 
 @dataclass(frozen=True, slots=True)
 class CStep:
-    """Calls a kernel in C, as a step of the host."""
+    """Calls a kernel in C, as a step of the host. `persistent`: its last input is the handle of
+    what the node keeps."""
 
     library: COps
     record: Op
     address: int
+    persistent: bool
 
     def __call__(
         self,
@@ -176,6 +178,10 @@ class CStep:
         signature = self.record.signature
         attrs = attr_values(signature, settings)
         places = handle_places(signature)
+        memory: CObject | None = None
+        if self.persistent and run is not None:
+            *inputs, handle = inputs
+            memory = object_of(run, int(handle))
         handles = {i: object_of(run, int(inputs[i])) for i in places if run is not None}
         arrays = [np.asarray(x, order="C") for x in inputs]
         types = [
@@ -188,7 +194,7 @@ class CStep:
             None if BY_KERNEL in dims else GuardedOutput(dims, dtype)
             for dims, dtype in zip(self._dims(types, attrs), dtypes, strict=True)
         ]
-        self._call(arrays, handles, attrs, outputs, dtypes)
+        self._call(arrays, handles, attrs, outputs, dtypes, memory)
         return [self._checked(k, output) for k, output in enumerate(outputs)]
 
     def _dims(self, types: Sequence[TensorType], attrs: Mapping[str, Any]) -> list[Any]:
@@ -205,6 +211,7 @@ class CStep:
         attrs: Mapping[str, Any],
         outputs: list[GuardedOutput | None],
         dtypes: Sequence[DType],
+        memory: CObject | None,
     ) -> None:
         kept: list[Any] = []  # what C reads and writes, until it returns
 
@@ -246,6 +253,8 @@ class CStep:
             0,
             None,
             c.Allocate(allocate),
+            None,
+            None if memory is None else memory.pointer,
         )
         c.ComputeCall(self.address)(ctypes.byref(call))
         c.free_scratch(call)

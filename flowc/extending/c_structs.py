@@ -16,6 +16,7 @@ from flowc.dtypes import DType, as_dtype
 ABI = 1
 MESSAGE_SIZE = 512
 MOST_DIMS = 64
+PERSISTENT = 2  # `is_stateful` of an op whose nodes keep memory
 
 
 class OpTensor(ctypes.Structure):
@@ -59,6 +60,7 @@ OpCall._fields_ = [
     ("host", c_void_p),
     ("allocate", Allocate),
     ("scratch", c_void_p),
+    ("persistent", c_void_p),
 ]
 
 
@@ -114,6 +116,7 @@ class KernelDefinition(ctypes.Structure):
         ("op", c_char_p),
         ("types", c_char_p),
         ("compute", c_void_p),
+        ("device", c_char_p),
     ]
 
 

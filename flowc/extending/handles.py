@@ -6,6 +6,7 @@ closes it; a handle is a number, which in a library is the address of the object
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from flowc.files.cache_folder import digest
 from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.host_run import HostRun
 from flowc.ir.lowering import Host
-from flowc.ir.op import Attrs, Op, define
+from flowc.ir.op import Attrs, Inference, Op, define
 from flowc.ir.signature import OpSignature
 from flowc.ops import tf_op
 from flowc.ops.state.variables import STATE, value_of
@@ -55,10 +56,13 @@ def handle_places(signature: OpSignature) -> tuple[int, ...]:
     return tuple(i for i, a in enumerate(signature.inputs) if a.dtype is all_dtypes.resource)
 
 
+@dataclass(slots=True, eq=False)
 class HandleKernels(Kernels):
-    """The kernels of an op with handles among its inputs: what emits its nodes."""
+    """The kernels of an op with handles among its inputs, or of one whose nodes keep memory: what
+    emits its nodes. `memory`: the step that gives the handle of a node's memory, which the steps of
+    the kernels take as one more input."""
 
-    __slots__ = ()
+    memory: Op | None = None
 
     def __call__(self, x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
         places = handle_places(self.signature)
@@ -76,31 +80,54 @@ class HandleKernels(Kernels):
         assert record is not None
         step = self.chosen(record, dtypes, attrs, x.name).step
         assert step is not None, "a kernel of an op with handles is a step"
+        if self.memory is not None:
+            made = x.b.emit(self.memory, [], {"id": f"/{x.name}/memory"})
+            x.effect(made)
+            values.append(made.output)
         node = x.b.emit(step, values, attrs)
         x.effect(node)
         return node.outputs
 
     def add_lowering(self, lowering: Choice, dtypes: Types) -> None:
         raise ValueError(
-            f"op {self.signature.name!r} takes a resource: its kernels are functions of Python"
+            f"op {self.signature.name!r} has a resource: its kernels are functions of Python, or C"
         )
 
     def add_function(self, record: Op, function: Function, dtypes: Types) -> None:
+        if self.memory is not None:
+            raise ValueError(f"op {self.signature.name!r} keeps memory: its kernels are in C")
         self.add_step(record, _HandleStep(record, function), dtypes, function)
 
     def define_beside(self, record: Op, kind: str, lowering: Choice) -> Op:
         number = len(self.found)
         given, arrow, made = record.tf.partition("->")
         text = re.sub(r"(:\s*)resource\b", r"\1int64", given)
+        infer = record.infer
+        if self.memory is not None:
+            text = re.sub(r"\(([^;)]*)", _with_memory, text, count=1)
+            infer = _infer_without_memory(record.infer)
         if isinstance(lowering, Host):
             lowering = replace(lowering, may_block=True)
         return define(
             f"{record.name}_{kind.lower()}{number}",
             "_" + text.replace("(", f"{kind}{number}(", 1) + arrow + made,
-            infer=record.infer,
+            infer=infer,
             lowering=lowering,
             traits=STATE,
         )
+
+
+def _with_memory(inputs: re.Match[str]) -> str:
+    return f"{inputs[0]}, memory: int64" if inputs[1].strip() else "(memory: int64"
+
+
+def _infer_without_memory(infer: Callable[[Inference], Any]) -> Callable[[Inference], Any]:
+    def inferred(c: Inference) -> Any:
+        seen = copy.copy(c)
+        seen.inputs = c.inputs[:-1]
+        return infer(seen)
+
+    return inferred
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
 Choice = Lowering | Callable[..., Lowering]
 Types = Mapping[str, frozenset[DType]]
+CPU = "CPU"
 _PLAIN_ATTRS = {"int", "float", "bool", "string", "type"}
 
 
@@ -45,12 +46,22 @@ class RegisteredKernel:
         return all(attrs.get(name) in allowed for name, allowed in self.dtypes.items())
 
 
+@dataclass(frozen=True, slots=True)
+class KernelElsewhere:
+    """That there is a kernel for a device which is not the CPU: no node is computed by it."""
+
+    device: str
+    dtypes: Types
+
+
 @dataclass(slots=True, eq=False)
 class Kernels:
-    """The lowering of a registered op, which kernels join one by one."""
+    """The lowering of a registered op, which kernels join one by one. `found`: those for the CPU;
+    `elsewhere`: those for other devices."""
 
     signature: OpSignature
     found: list[RegisteredKernel] = field(default_factory=list[RegisteredKernel])
+    elsewhere: list[KernelElsewhere] = field(default_factory=list[KernelElsewhere])
 
     def __call__(self, node: Node) -> Lowering:
         dtypes = [v.type.dtype for v in node.inputs]
@@ -67,21 +78,32 @@ class Kernels:
                 return kernel
         types = {n: a for n, a in bound.items() if isinstance(a, DType)}
         shown = ", ".join(f"{n}={t.name}" for n, t in types.items())
-        known = "; ".join(_shown(kernel.dtypes) for kernel in self.found) or "none"
+        kernels = [(CPU, k.dtypes) for k in self.found]
+        kernels += [(k.device, k.dtypes) for k in self.elsewhere]
+        known = "; ".join(f"device {d}: {_shown(dtypes)}" for d, dtypes in kernels) or "none"
         raise InvalidArgumentError(
             f"No OpKernel was registered to support Op '{self.signature.name}' used by node "
-            f"'{node}' with these attrs: [{shown}]; registered kernels: {known}",
+            f"'{node}' with these attrs: [{shown}]; nodes run on the device {CPU}; registered "
+            f"kernels: {known}",
             node=node,
         )
 
     def check_free(self, dtypes: Types) -> None:
         """Raises `ValueError` where there is a kernel for some of these dtypes already."""
-        for other in self.found:
-            common = dtypes.keys() & other.dtypes.keys()
-            if all(dtypes[name] & other.dtypes[name] for name in common):
+        self._check_among(dtypes, [kernel.dtypes for kernel in self.found])
+
+    def _check_among(self, dtypes: Types, taken: Sequence[Types]) -> None:
+        for other in taken:
+            common = dtypes.keys() & other.keys()
+            if all(dtypes[name] & other[name] for name in common):
                 raise ValueError(
-                    f"op {self.signature.name!r} has a kernel for {_shown(other.dtypes)} already"
+                    f"op {self.signature.name!r} has a kernel for {_shown(other)} already"
                 )
+
+    def add_elsewhere(self, device: str, dtypes: Types) -> None:
+        """A kernel for another device than the CPU. Raises as `check_free` does."""
+        self._check_among(dtypes, [k.dtypes for k in self.elsewhere if k.device == device])
+        self.elsewhere.append(KernelElsewhere(device, dtypes))
 
     def add_lowering(self, lowering: Choice, dtypes: Types) -> None:
         """Raises as `check_free` does, and `ValueError` for a native kernel that could not be found

@@ -24,12 +24,13 @@ from flowc.ir.op import all_ops
 @dataclass(frozen=True, slots=True)
 class LinkedKernel:
     """The lowering of a node whose kernel an archive has. `symbol`: its name there; `handles`: the
-    inputs that are handles."""
+    inputs that are handles; `persistent`: the last of them is that of what the node keeps."""
 
     library: COps
     op_type: str
     symbol: str
     handles: tuple[int, ...]
+    persistent: bool
 
     @property
     def wanted(self) -> str:
@@ -41,15 +42,17 @@ class LinkedKernel:
         return {self.wanted: self.symbol}
 
     def __call__(self, node: Node) -> Native:
-        values = (*node.inputs, *node.outputs)
+        inputs = node.inputs[:-1] if self.persistent else node.inputs
+        handles = (*self.handles, len(inputs)) if self.persistent else self.handles
         names = settings_of(node.op.signature)
         return Native(
             f"{SYMBOL}{self.wanted}",
-            tuple(d for v in values for d in v.dims),
+            tuple(d for v in (*inputs, *node.outputs) for d in v.dims),
             errors=(f"{self.op_type} ({self.library.path.name}): {{text}}",),
             constants={name: plain_attr(node.attrs[name]) for name in names},
             moves=True,
-            handles=self.handles,
+            handles=handles,
+            persistent=self.persistent,
         )
 
 

@@ -24,16 +24,16 @@ import numpy as np
 
 from flowc import dtypes as all_dtypes
 from flowc.codegen.link.linker import link_archive
-from flowc.errors import InvalidArgumentError, NotFoundError
+from flowc.errors import InvalidArgumentError, NotFoundError, ResourceExhaustedError
 from flowc.extending import c_structs as c
 from flowc.extending.c_kernels import CObject, COps, CShape, CStep
-from flowc.extending.handles import handle_places
+from flowc.extending.handles import HandleKernels, handle_places
 from flowc.extending.linked import LinkedFunctions, LinkedKernel, linked_functions
-from flowc.extending.registration import register_op, registered, type_choices
-from flowc.extending.resources import register_resource
+from flowc.extending.registration import define_registered, registered, type_choices
+from flowc.extending.resources import define_maker, register_resource
 from flowc.extending.signatures import ir_name
 from flowc.files.cache_folder import digest
-from flowc.ir.op import all_or_none
+from flowc.ir.op import Op, all_or_none
 from flowc.ir.signature import parse_signature, tensor_dtype
 
 ENTRY = "flowc_op_library_of"
@@ -151,18 +151,42 @@ def _register_op(library: COps, definition: c.OpDefinition) -> Any:
                 f"{arg.name!r} is none"
             )
     shape = CShape(library, signature, definition.shape)
-    return register_op(text, shape_fn=shape, stateful=bool(definition.is_stateful))(None)
+    keeps = definition.is_stateful == c.PERSISTENT
+    memory = _define_memory(library, signature.name) if keeps else None
+    stateful = bool(definition.is_stateful)
+    return define_registered(text, shape, None, stateful=stateful, memory=memory)
+
+
+def _define_memory(library: COps, op_type: str) -> Op:
+    """The step that gives the handle of what a node of an op keeps."""
+    create, destroy = library.loaded.flowc_op_memory_create, library.loaded.flowc_op_memory_destroy
+    create.argtypes, create.restype = [ctypes.c_void_p, ctypes.c_int32], ctypes.c_void_p
+    destroy.argtypes, destroy.restype = [ctypes.c_void_p], None
+
+    def make() -> CObject:
+        pointer = create(None, 0)
+        if not pointer:
+            raise ResourceExhaustedError(f"{op_type} ({library.path.name}): no memory for a node")
+        return CObject(pointer, destroy)
+
+    own = {"create": create.__name__, "destroy": destroy.__name__, "save": "", "restore": ""}
+    functions = linked_functions(library, own) if library.archive else None
+    return define_maker(f"{op_type}Memory", "", make, functions)
 
 
 def _register_kernel(library: COps, definition: c.KernelDefinition) -> None:
-    if definition.compute is None:  # a kernel for a device that runs no code in C
-        return
     record, kernels = registered(_text(definition.op))
     types: dict[str, Any] = {}
     for part in filter(None, (p.strip() for p in _text(definition.types).split(";"))):
         name, _, words = part.partition(":")
         types[name.strip()] = [tensor_dtype(word.strip()) for word in words.split(",")]
-    step = CStep(library, record, definition.compute)
+    persistent = isinstance(kernels, HandleKernels) and kernels.memory is not None
+    taken = type_choices(record, types)
+    if definition.compute is None:  # one for a device that runs no code in C
+        is_told = definition.size >= ctypes.sizeof(c.KernelDefinition)
+        kernels.add_elsewhere(_text(definition.device) if is_told else "GPU", taken)
+        return
+    step = CStep(library, record, definition.compute, persistent)
     linked, shown = None, f"{record.tf_name}, whose kernel is in {library.path.name}, no archive"
     if library.archive:
         symbol = _symbol_at(definition.compute)
@@ -172,8 +196,10 @@ def _register_kernel(library: COps, definition: c.KernelDefinition) -> None:
                 "namespace, where no linker finds it"
             )
         places = handle_places(record.signature)
-        linked, shown = LinkedKernel(library, record.tf_name, symbol, places), record.tf_name
-    taken = type_choices(record, types)
+        linked, shown = (
+            LinkedKernel(library, record.tf_name, symbol, places, persistent),
+            record.tf_name,
+        )
     kernels.add_step(record, step, taken, library.digest, shown=shown, linked=linked)
 
 

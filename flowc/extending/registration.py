@@ -8,13 +8,14 @@ graphs hold it, files import and export it, gradients and fusion know it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, overload
 
 from flowc.api.framework.plain_ops import op_function
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import NotFoundError, did_you_mean
 from flowc.extending.handles import HandleKernels, handle_places
-from flowc.extending.kernels import Choice, Kernels, kernels_of
+from flowc.extending.kernels import CPU, Choice, Kernels, kernels_of
 from flowc.extending.signatures import Texts, check_new, ir_name, joined, signature_text
 from flowc.extending.stamps import stamp_of
 from flowc.ir.capability import ALL, known_names
@@ -91,40 +92,63 @@ def register_op(
     if shape_fn is None:
         raise TypeError(f"op {name!r}: a shape function is missing")
 
-    def register(function: Callable[..., Any] | None) -> Callable[..., Any]:
-        check_new(text)
-        known_names([capability] if capability is not None else [])
-        signature = parse_signature(text)
-        takes_handles = bool(handle_places(signature))
-        kernels, chosen = _kernels_for(signature)
-        if lowering is not None:
-            kernels.add_lowering(lowering, {})
-        has_state = stateful or takes_handles
-        record = define(
-            ir_name(signature.name),
-            text,
-            infer=_infer_of(shape_fn),
-            lowering=chosen,
-            reference=function,
-            gradient=gradient,
-            traits=frozenset({"stateful"} if has_state else ()),
-            examples=tuple(examples),
-            capability=None if capability is None else ALL[capability],
-            stamp=lambda: stamp_of(shape_fn, function, gradient, kernels.stamp()),
-        )
-        if lowering is None and function is not None:
-            kernels.add_function(record, function, {})
-        made = op_function(record.name, record.tf_name)
-        made.op = record
-        return made
-
+    register = partial(
+        define_registered,
+        text,
+        shape_fn,
+        lowering=lowering,
+        gradient=gradient,
+        stateful=stateful,
+        examples=examples,
+        capability=capability,
+    )
     return register(reference) if text is not name else register
 
 
-def _kernels_for(signature: OpSignature) -> tuple[Kernels, Choice]:
+def define_registered(
+    text: str,
+    shape_fn: ShapeFunction,
+    function: Callable[..., Any] | None,
+    *,
+    lowering: Choice | None = None,
+    gradient: Callable[..., Any] | None = None,
+    stateful: bool = False,
+    examples: Sequence[str] = (),
+    capability: str | None = None,
+    memory: Op | None = None,
+) -> Callable[..., Any]:
+    """The function of an op, of a whole signature and its reference `function`, as `register_op`
+    has it. `memory`: the step that gives the handle of what a node keeps, of ops in C."""
+    check_new(text)
+    known_names([capability] if capability is not None else [])
+    signature = parse_signature(text)
+    kernels, chosen = _kernels_for(signature, memory)
+    if lowering is not None:
+        kernels.add_lowering(lowering, {})
+    has_state = stateful or isinstance(kernels, HandleKernels)
+    record = define(
+        ir_name(signature.name),
+        text,
+        infer=_infer_of(shape_fn),
+        lowering=chosen,
+        reference=function,
+        gradient=gradient,
+        traits=frozenset({"stateful"} if has_state else ()),
+        examples=tuple(examples),
+        capability=None if capability is None else ALL[capability],
+        stamp=lambda: stamp_of(shape_fn, function, gradient, kernels.stamp()),
+    )
+    if lowering is None and function is not None:
+        kernels.add_function(record, function, {})
+    made = op_function(record.name, record.tf_name)
+    made.op = record
+    return made
+
+
+def _kernels_for(signature: OpSignature, memory: Op | None) -> tuple[Kernels, Choice]:
     """What kernels join, and the lowering that chooses among them."""
-    if handle_places(signature):
-        taking = HandleKernels(signature)
+    if handle_places(signature) or memory is not None:
+        taking = HandleKernels(signature, memory=memory)
         return taking, Extracted(taking)
     kernels = Kernels(signature)
     return kernels, kernels
@@ -145,16 +169,22 @@ def register_kernel(
     lowering: Choice | None = None,
     *,
     dtypes: Mapping[str, Any] | None = None,
+    target: str = CPU,
 ) -> Any:
     """Registers a kernel of a registered op: a lowering (`Elementwise`, `Native`...), or, as a
     decorator, a function `kernel(*arrays, **attrs)` over NumPy arrays, which a Session calls.
 
     `dtypes`: by type attr, the dtype or dtypes that it takes: `{"T": tf.float32}`; kernels are
-    asked in the order of their registration. A function gets the attrs that it names as
-    keyword-only parameters. Raises `NotFoundError` for an op that nobody registered, `ValueError`
-    for one of flowc's own, for an attr that is no type, and for dtypes that have a kernel."""
+    asked in the order of their registration. `target`: the device that it is for; nodes run on the
+    CPU, so that one for another device computes none, and is what errors tell of. A function gets
+    the attrs that it names as keyword-only parameters. Raises `NotFoundError` for an op that nobody
+    registered, `ValueError` for one of flowc's own, for an attr that is no type, and for dtypes
+    that have a kernel."""
     record, kernels = registered(op_type)
     taken = type_choices(record, dtypes or {})
+    if target != CPU:
+        kernels.add_elsewhere(target, taken)
+        return (lambda function: function) if lowering is None else None
     if lowering is not None:
         kernels.add_lowering(lowering, taken)
         return None

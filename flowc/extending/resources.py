@@ -71,7 +71,7 @@ def register_resource(
     own = joined(attrs)
     check_new(handle_text := signature_text(name, "", _with(own, _SHARING), "handle: resource"))
     told = partial(stamp_of, make, save, restore) if stamp is None else lambda: stamp
-    step = _define_maker(name, own, make, functions)
+    step = define_maker(name, own, make, functions)
     record = define(
         ir_name(name),
         handle_text,
@@ -106,7 +106,7 @@ def _no_dims(c: Inference) -> Dims:
 # -- handles
 
 
-def _define_maker(
+def define_maker(
     name: str, attrs: str, make: Callable[..., Any], functions: ObjectFunctions | None
 ) -> Op:
     """The step that makes an object where there is none yet, and gives its handle."""

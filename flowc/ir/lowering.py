@@ -127,7 +127,8 @@ class Native:
     input (as many as both hold) in output 0 already, and writes only what changes: where the plan
     can prove that nobody reads the input again, both are the same memory. `moves`: the kernel only
     moves elements, so that f16 and bf16 ones stay as they are. `handles`: the inputs (i64) that are
-    addresses of objects, of which a kernel in C gets the objects.
+    addresses of objects, of which a kernel in C gets the objects. `persistent`: the last of them is
+    no input of that kernel, but what its node keeps.
     """
 
     kernel: KernelFunction
@@ -141,6 +142,7 @@ class Native:
     updates: int | None = None
     moves: bool = False
     handles: tuple[int, ...] = ()
+    persistent: bool = False
 
     @property
     def symbol(self) -> str | None:

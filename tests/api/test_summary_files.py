@@ -6,7 +6,10 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import google_crc32c
 import pytest
@@ -130,6 +133,96 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert done.returncode == -signal.SIGKILL
     (file,) = tmp_path.iterdir()
     assert [e.step for e in tf.train.summary_iterator(file)][1:] == list(range(30))
+
+
+def steps_in(folder: Path) -> list[list[int]]:
+    """The steps of the events in each file, in the order of their names."""
+    files = sorted(folder.glob("events*"))
+    return [[e.step for e in tf.train.summary_iterator(file)][1:] for file in files]
+
+
+def test_a_slow_disk_stops_no_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread stands in a write, and as many events as the queue has room for are added."""
+    is_free, is_writing, opened = threading.Event(), threading.Event(), Path.open
+
+    class SlowFile:
+        def __init__(self, file: Any) -> None:
+            self.file, self.close = file, file.close
+
+        def write(self, data: bytes) -> int:
+            if threading.current_thread() is not threading.main_thread():
+                is_writing.set()
+                assert is_free.wait(60)
+                data = data[:7]  # a disk may take a part
+            return self.file.write(data)
+
+    monkeypatch.setattr(Path, "open", lambda *args, **more: SlowFile(opened(*args, **more)))
+    writer = tf.summary.FileWriter(tmp_path, max_queue=4)
+    for step in range(4):
+        writer.add_summary(tf.Summary(), step)
+    assert is_writing.wait(60)
+    for step in range(4, 8):
+        writer.add_summary(tf.Summary(), step)
+    late = threading.Thread(target=writer.add_summary, args=(tf.Summary(), 8))
+    late.start()
+    late.join(0.05)
+    assert late.is_alive()  # the queue is full
+    is_free.set()
+    late.join()
+    writer.flush()
+    monkeypatch.undo()
+    assert steps_in(tmp_path) == [list(range(9))]
+    writer.close()
+    assert not [t for t in threading.enumerate() if t.name == "flowc events"]
+
+
+def test_what_the_thread_fails_with_is_raised_by_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Path.open
+
+    class FullDisk:
+        def __init__(self, file: Any) -> None:
+            self.file, self.close = file, file.close
+
+        def write(self, data: bytes) -> int:
+            if threading.current_thread() is not threading.main_thread():
+                raise OSError(28, "No space left on device")
+            return self.file.write(data)
+
+    for call in ("flush", "close"):
+        writer = tf.summary.FileWriter(tmp_path / call)
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "open", lambda *args, **more: FullDisk(opened(*args, **more)))
+            writer.add_summary(tf.Summary(), 1)
+        with pytest.raises(OSError, match="No space left"):
+            getattr(writer, call)()
+        writer.add_summary(tf.Summary(), 2)
+        writer.close()
+        assert steps_in(tmp_path / call) == [[], [2]]
+
+
+def test_a_forked_process_and_an_end_without_a_close(tmp_path: Path) -> None:
+    program = f"""
+import os, flowc as tf
+writer = tf.summary.FileWriter({str(tmp_path)!r}, max_queue=100)
+writer.add_summary(tf.Summary(), 1)
+child = os.fork()
+writer.add_summary(tf.Summary(), 2 if child else 3)
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+    assert sorted(steps_in(tmp_path)) == [[1, 2], [3]]
+
+
+def test_events_are_written_after_a_time(tmp_path: Path) -> None:
+    with tf.summary.FileWriter(tmp_path, max_queue=100, flush_secs=0.01) as writer:
+        writer.add_summary(tf.Summary(), 5)
+        end = time.monotonic() + 60
+        while steps_in(tmp_path) != [[5]] and time.monotonic() < end:
+            time.sleep(0.01)
+        assert steps_in(tmp_path) == [[5]]
 
 
 def test_the_projector_is_told_of_embeddings(tmp_path: Path) -> None:

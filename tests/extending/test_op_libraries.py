@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,7 @@ def test_what_fails_in_some_threads_is_their_error_and_nothing_is_lost(
     in_threads(lambda y: made["throw" if y is bad else "plain"](X))
 
 
-def test_kernels_have_temporary_tensors_and_those_of_other_devices_are_left_out(
+def test_kernels_have_temporary_tensors_and_those_of_other_devices_compute_nothing(
     built: Path,
 ) -> None:
     ops = tf.load_op_library(built / "many_ops.o")
@@ -186,9 +187,60 @@ def test_kernels_have_temporary_tensors_and_those_of_other_devices_are_left_out(
         pytest.raises(tf.errors.InvalidArgumentError, match=r"Running \(many_ops.o\): begins be"),
     ):
         session.run(ops.running([-1.0]))
+    known = "Op 'Distant'.*: device GPU: all dtypes"
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=known):
+        session.run(ops.distant(x))
 
 
 # -- compiled
+
+
+def test_nodes_keep_memory_in_a_session_and_in_an_instance(built: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "archive"  # a library of its own: the ops are registered once
+    folder.mkdir()
+    text = (SOURCES / "many_ops.cc").read_text()
+    for name in (
+        "Scaled",
+        "Positive",
+        "Turned",
+        "Running",
+        "Total",
+        "Forgetful",
+        "Distant",
+        "Counts",
+        "Counted",
+    ):
+        text = text.replace(f'"{name}"', f'"Linked{name}"')
+    (folder / "many.cc").write_text(text)
+    ops = tf.load_op_library(build(folder / "many.cc", folder / "many.o"))
+    x = tf.placeholder(tf.int64, [None], name="x")
+    first, second = ops.linked_total(x), ops.linked_total(ops.linked_total(x), name="last")
+    steps = np.array([1, 2], np.int64)
+    with tf.Session() as session, tf.Session() as other:
+        for k in (1, 2, 3):
+            found = session.run([first, second], {x: steps})
+            assert [f.tolist() for f in found] == [[k, 2 * k], [k * (k + 1) // 2, k * (k + 1)]]
+        assert other.run(first, {x: steps}).tolist() == [1, 2]
+        assert session.run(first, {x: steps[:1]}).tolist() == [4]
+        with pytest.raises(tf.errors.ResourceExhaustedError, match=r"LinkedTotal \(many.o\)"):
+            session.run(first, {x: np.zeros(3, np.int64)})
+        with pytest.raises(tf.errors.FailedPreconditionError, match="without SetIsPersistent"):
+            session.run(ops.linked_forgetful(x), {x: steps})
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(lambda _: session.run(second, {x: steps}), range(8)))
+        assert session.run(first, {x: steps}).tolist() == [5, 8]
+    graph = tf.get_default_graph()
+    model: Any = tf.compile(graph, ["x=i64[n]"], [first, second], out=tmp_path / "m.so")
+    assert len(model.objects) == 3 and "last/memory" in model.objects
+    with model.new_instance() as one, model.new_instance() as two:
+        for k in (1, 2, 3):
+            found = one(steps)
+            assert [f.tolist() for f in found] == [[k, 2 * k], [k * (k + 1) // 2, k * (k + 1)]]
+        assert two(steps)[0].tolist() == [1, 2]
+        one.reset()
+        assert one(steps)[0].tolist() == [1, 2]
+        with pytest.raises(Exception, match=r"LinkedTotal \(many.o\): no memory"):
+            one(np.zeros(3, np.int64))
 
 
 def test_an_archive_is_linked_into_libraries(built: Path, tmp_path: Path) -> None:

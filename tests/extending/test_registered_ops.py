@@ -126,6 +126,22 @@ def test_kernels_for_dtypes() -> None:
         session.run(other)
 
 
+def test_kernels_for_devices() -> None:
+    op = tf.register_op("Placed", "x: T", "y: T", same_dims, attrs="T: {float, double}")
+    square = Elementwise(lambda k, x: k.mul(x, x))
+    tf.register_kernel("Placed", target="GPU")(lambda x: x * 0)
+    with pytest.raises(ValueError, match="kernel for all dtypes already"):
+        tf.register_kernel("Placed", square, dtypes={"T": tf.float32}, target="GPU")
+    words = r"Op 'Placed' used by node 'Placed'.*device CPU; .*kernels: device GPU: all dtypes"
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        session.run(op(X))
+    tf.register_kernel("Placed", square, dtypes={"T": tf.float32})
+    check_op("Placed", X, expected=X * X, library=True)
+    words = r"kernels: device CPU: T in \[float32\]; device GPU: all dtypes"
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        session.run(op(X.astype(np.float64)))
+
+
 def test_a_native_kernel_within_a_function_is_refused() -> None:
     def inner(x: Any, y: Any, begin: int, end: int) -> None: ...
 

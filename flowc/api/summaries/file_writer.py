@@ -2,7 +2,7 @@
 
 In: serialized summaries, graphs, states of a session. Out: `events.out.tfevents.*`, records of
 `Event` messages, each with the checksums of TFRecord files. Invariant: the first record is the
-version; what `flush` has returned from is in the file.
+version; what `flush` has returned from is in the file. A thread writes it (`event_file.py`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import socket
 import struct
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
+from flowc.api.summaries.event_file import EventFile
 from flowc.checkpoint.table import masked_crc
 from flowc.encoding.fields import bytes_field, double_field, varint_field
 from flowc.graph import Graph
@@ -28,9 +30,11 @@ _SESSION_LOG, _RUN_METADATA, _META_GRAPH_DEF = 7, 8, 9
 class FileWriter:
     """Writes events to a new file in the folder `logdir`, which it makes.
 
-    `graph`: written first; `max_queue`, `flush_secs`: what is held back until it is written;
-    `filename_suffix`: end of the file's name. Any thread may write. Raises `OSError` where the file
-    cannot be written."""
+    `graph`: written first; `filename_suffix`: end of the file's name. Events wait for a thread that
+    writes them when there are `max_queue`, or after `flush_secs`; who adds more than it can write
+    waits. Any thread may add. A file that cannot be made is an `OSError`; where it is not written,
+    the next call raises that, and later events go to another file. A process that is forked writes
+    files of its own."""
 
     def __init__(
         self,
@@ -46,10 +50,9 @@ class FileWriter:
         self._max_queue = max_queue
         self._flush_secs = flush_secs
         self._lock = threading.Lock()
-        self._file: Any = None
+        self._file: EventFile | None = None
+        self._end: Any = None  # ends the file, also when the writer is no more, or the program
         self._opened = 0
-        self._held = 0
-        self._flushed = 0.0
         self._run_tags = set[str]()
         if graph is not None or graph_def is not None:
             self.add_graph(graph, graph_def=graph_def)
@@ -99,14 +102,17 @@ class FileWriter:
         self._write(double_field(_WALL_TIME, time.time()) + number + bytes_field(field, content))
 
     def _write(self, event: bytes) -> None:
+        record = _record(event)
+        self._leave_file_of_parent()
         with self._lock:
             file = self._opened_file()
-            file.write(_record(event))
-            self._held += 1
-            if self._held >= self._max_queue or time.time() - self._flushed >= self._flush_secs:
-                self._flush()
+            try:
+                file.add(record)
+            except Exception:
+                self._drop_failed()
+                raise
 
-    def _opened_file(self) -> Any:
+    def _opened_file(self) -> EventFile:
         if self._file is not None:
             return self._file
         folder = Path(self._folder)
@@ -114,30 +120,46 @@ class FileWriter:
         now = time.time()
         number = f".{self._opened}" if self._opened else ""
         name = f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}.{os.getpid()}{number}"
-        self._file = (folder / f"{name}{self._suffix}").open("ab")
+        version = _record(double_field(_WALL_TIME, now) + bytes_field(_FILE_VERSION, VERSION))
+        path = folder / f"{name}{self._suffix}"
+        self._file = EventFile(path, version, self._max_queue, self._flush_secs)
+        self._end = weakref.finalize(self, self._file.end)
         self._opened += 1
-        version = double_field(_WALL_TIME, now) + bytes_field(_FILE_VERSION, VERSION)
-        self._file.write(_record(version))
-        self._flush()
         return self._file
 
-    def _flush(self) -> None:
-        self._file.flush()
-        self._held = 0
-        self._flushed = time.time()
+    def _leave_file_of_parent(self) -> None:
+        """After a fork: the file, its thread and the lock are those of the other process."""
+        if self._file is not None and not self._file.is_of_this_process:
+            self._end.detach()
+            self._file, self._lock = None, threading.Lock()
+
+    def _drop_failed(self) -> None:
+        """The file whose thread has failed is no more."""
+        self._end()
+        self._file = None
 
     def flush(self) -> None:
-        """Writes what is held back."""
+        """Waits until all that was added is in the file."""
+        self._leave_file_of_parent()
         with self._lock:
-            if self._file is not None:
-                self._flush()
+            if self._file is None:
+                return
+            try:
+                self._file.flush()
+            except Exception:
+                self._drop_failed()
+                raise
 
     def close(self) -> None:
-        """Closes the file; what is added later goes to another one."""
+        """Writes the rest and closes the file; what is added later goes to another one."""
+        self._leave_file_of_parent()
         with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+            if self._file is None:
+                return
+            error = self._end()
+            self._file = None
+        if error is not None:
+            raise error
 
     def reopen(self) -> None:
         """Later events go to another file."""

@@ -27,10 +27,10 @@ from flowc_runtime.native.writer import (
     i64,
 )
 
-CALL_SIZE = 80
+CALL_SIZE = 88
 MESSAGE_SIZE = 512
 STATUS = 13  # among the numbers of 32 bits
-SCRATCH = 9  # among the words
+SCRATCH, PERSISTENT = 9, 10  # among the words
 TENSOR_WORDS = 3  # address, dims, rank and dtype
 
 
@@ -59,7 +59,8 @@ def linked_kernel(node: Node, lowering: Native) -> Kernel:
     w.store(ir.Constant(ir.IntType(8), 0), message, i64(0))
     call = w.block(CALL_SIZE)
     attrs = dict(lowering.constants)
-    counts = (CALL_SIZE, len(node.inputs), len(node.outputs), len(attrs))
+    given = len(node.inputs) - lowering.persistent
+    counts = (CALL_SIZE, given, len(node.outputs), len(attrs))
     for k, count in enumerate(counts):
         w.store(i32(count), call, i64(k))
     outputs = w.element(tensors, i64(len(node.inputs) * TENSOR_WORDS))
@@ -69,6 +70,8 @@ def linked_kernel(node: Node, lowering: Native) -> Kernel:
     w.store(i32(0), call, i64(STATUS))
     for k in (7, 8, SCRATCH):  # a library allocates no outputs for a kernel
         w.store(NULL, call, i64(k))
+    memory = w.load(tensors, i64(given * TENSOR_WORDS), PTR) if lowering.persistent else NULL
+    w.store(memory, call, i64(PERSISTENT))
     w.b.call(declare(module, symbol, ir.FunctionType(VOID, [PTR])), [call])
     with w.loop() as loop:  # a block of scratch memory begins with the address of the one before
         block = w.load(call, i64(SCRATCH), PTR)

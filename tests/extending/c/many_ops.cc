@@ -115,6 +115,46 @@ struct Running {
 REGISTER_KERNEL_BUILDER(Name("Running").Device(flowc::DEVICE_GPU), Running);
 REGISTER_KERNEL_BUILDER(Name("Running").Device(flowc::DEVICE_CPU), Running);
 
+// Sums over all calls, in a tensor that the node keeps.
+REGISTER_OP("Total").Input("x: T").Attr("T: {float, int64}").Output("sum: T").SetIsPersistent()
+    .SetShapeFn(flowc::UnchangedShape);
+
+template <typename T>
+struct Total {
+  void Compute(flowc::OpKernelContext *c) {
+    auto in = c->input(0).flat<T>();
+    flowc::Tensor kept;
+    OP_REQUIRES_OK(c, c->allocate_persistent<T>({in.size()}, &kept));
+    OP_REQUIRES(c, c->num_inputs() == 1 && kept.dim_size(0) == in.size() &&
+                       reinterpret_cast<uintptr_t>(kept.flat<T>().data()) % 64 == 0,
+                flowc::errors::Internal("another tensor"));
+    auto sum = kept.flat<T>();
+    for (int64_t i = 0; i < in.size(); i++) {
+      if constexpr (std::is_same_v<T, int64_t>)
+        c->output(0).flat<T>()[i] = __atomic_add_fetch(&sum[i], in[i], __ATOMIC_RELAXED);
+      else
+        c->output(0).flat<T>()[i] = sum[i] += in[i];
+    }
+  }
+};
+REGISTER_KERNEL_BUILDER(Name("Total").TypeConstraint<float>("T"), Total<float>);
+REGISTER_KERNEL_BUILDER(Name("Total").TypeConstraint<int64_t>("T"), Total<int64_t>);
+
+// An op that is registered without memory, whose kernel wants some.
+REGISTER_OP("Forgetful").Input("x: int64").Output("y: int64").SetShapeFn(flowc::UnchangedShape);
+
+struct Forgetful {
+  void Compute(flowc::OpKernelContext *c) {
+    flowc::Tensor kept;
+    OP_REQUIRES_OK(c, c->allocate_persistent<int64_t>({1}, &kept));
+  }
+};
+REGISTER_KERNEL_BUILDER(Name("Forgetful"), Forgetful);
+
+// An op whose kernel is for another device.
+REGISTER_OP("Distant").Input("x: float").Output("y: float").SetShapeFn(flowc::UnchangedShape);
+REGISTER_KERNEL_BUILDER(Name("Distant").Device(flowc::DEVICE_GPU), Running);
+
 // A count for each key, which grows.
 struct Counts {
   explicit Counts(const flowc::Attrs &attrs) : first(attrs.Int("first")) {}

@@ -66,7 +66,8 @@ typedef struct {
 } flowc_op_attr;
 
 /* One call of a kernel. `status` and `message` (of `message_size` bytes) are set by
- * flowc_op_fail; `scratch`, what flowc_op_scratch gave, is freed by the caller. */
+ * flowc_op_fail; `scratch`, what flowc_op_scratch gave, is freed by the caller; `persistent` is what
+ * the node keeps. */
 typedef struct flowc_op_call flowc_op_call;
 struct flowc_op_call {
   uint32_t size;
@@ -80,6 +81,7 @@ struct flowc_op_call {
   void *host;
   void *(*allocate)(flowc_op_call *call, int32_t output, int32_t rank, const int64_t *dims);
   void *scratch;
+  void *persistent;
 };
 
 /* The shape function of an op: ranks and dims of outputs from those of inputs. A size below -1 is
@@ -122,14 +124,15 @@ typedef struct {
   uint32_t abi, size;
   const char *signature;
   flowc_op_shape_function shape; /* NULL: outputs have the shape of input 0 */
-  int32_t is_stateful;
+  int32_t is_stateful; /* 1: it has effects; 2: its nodes keep memory, too */
 } flowc_op_definition;
 
 typedef struct {
   uint32_t abi, size;
   const char *op;
   const char *types; /* "T: float, int32; U: int64", or "" */
-  flowc_op_compute compute;
+  flowc_op_compute compute; /* NULL: the kernel is for another device */
+  const char *device;       /* of that kernel, "GPU" */
 } flowc_kernel_definition;
 
 typedef struct {
@@ -170,6 +173,28 @@ static inline void *flowc_op_scratch(flowc_op_call *call, int64_t bytes) {
   return (void *)(((uintptr_t)block + 127) & ~(uintptr_t)63);
 }
 
+/* Memory that the node has in all calls of one Session, or of one instance of a library: zeros at
+ * first, at a multiple of 64 bytes. The first call says how many bytes there are. NULL where a later
+ * one wants more, where there is no memory, and where the op is no FLOWC_PERSISTENT_OP. Calls of
+ * several threads have it at the same time. */
+static inline void *flowc_op_persistent(flowc_op_call *call, int64_t bytes) {
+  if (call->size < sizeof(flowc_op_call) || call->persistent == NULL) return NULL;
+  if (bytes < 0 || bytes > INT64_MAX - 128) return NULL;
+  int64_t **place = (int64_t **)call->persistent;
+  int64_t *block = __atomic_load_n(place, __ATOMIC_ACQUIRE); /* its size, then the memory */
+  if (block == NULL) {
+    int64_t *made = (int64_t *)calloc(1, (size_t)bytes + 128);
+    if (made == NULL) return NULL;
+    *made = bytes;
+    if (__atomic_compare_exchange_n(place, &block, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      block = made;
+    else
+      free(made); /* another thread was first, and `block` is its */
+  }
+  if (bytes > *block) return NULL;
+  return (void *)(((uintptr_t)block + 127) & ~(uintptr_t)63);
+}
+
 /* The run fails: with a number of above and a text, as printf has it. */
 #define flowc_op_fail(call, code, ...)                                     \
   do {                                                                     \
@@ -186,6 +211,7 @@ static inline void *flowc_op_scratch(flowc_op_call *call, int64_t bytes) {
 
 #define FLOWC_OP(tag, signature, shape) FLOWC_OP_FULL(tag, signature, shape, 0)
 #define FLOWC_STATEFUL_OP(tag, signature, shape) FLOWC_OP_FULL(tag, signature, shape, 1)
+#define FLOWC_PERSISTENT_OP(tag, signature, shape) FLOWC_OP_FULL(tag, signature, shape, 2)
 #define FLOWC_OP_FULL(tag, signature, shape, is_stateful)                                       \
   static const flowc_op_definition flowc_op_of_##tag = {                                        \
       FLOWC_OP_ABI, sizeof(flowc_op_definition), signature, shape, is_stateful};                \
@@ -194,7 +220,7 @@ static inline void *flowc_op_scratch(flowc_op_call *call, int64_t bytes) {
 
 #define FLOWC_REGISTER_KERNEL(compute, op, types)                                              \
   static const flowc_kernel_definition flowc_kernel_of_##compute = {                           \
-      FLOWC_OP_ABI, sizeof(flowc_kernel_definition), op, types, compute};                      \
+      FLOWC_OP_ABI, sizeof(flowc_kernel_definition), op, types, compute, "CPU"};                      \
   static const flowc_kernel_definition *const flowc_kernel_at_##compute FLOWC_OP_LISTED(       \
       "flowc_kernels") = &flowc_kernel_of_##compute;
 
@@ -222,6 +248,17 @@ FLOWC_OP_VISIBLE __attribute__((weak)) void flowc_op_library_of(flowc_op_library
   found->kernels_end = __stop_flowc_kernels;
   found->resources = __start_flowc_resources;
   found->resources_end = __stop_flowc_resources;
+}
+
+/* What makes and ends the memory of a node: the address of its block, once there is one. */
+FLOWC_OP_VISIBLE __attribute__((weak)) void *flowc_op_memory_create(const flowc_op_attr *attrs,
+                                                                    int32_t count) {
+  (void)attrs, (void)count;
+  return calloc(1, sizeof(void *));
+}
+FLOWC_OP_VISIBLE __attribute__((weak)) void flowc_op_memory_destroy(void *memory) {
+  free(*(void **)memory);
+  free(memory);
 }
 
 #ifdef __cplusplus

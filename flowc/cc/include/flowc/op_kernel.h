@@ -18,8 +18,8 @@
 //     };
 //     REGISTER_KERNEL_BUILDER(Name("ZeroOut").Device(DEVICE_CPU), ZeroOutOp);
 //
-// A kernel is made anew for each call, so that it keeps nothing between them; what it throws becomes
-// the run's error. It need not be an OpKernel: any class with such a Compute is one. Its class has a
+// A kernel is made anew for each call: what it keeps between them is in persistent tensors, or in
+// resources; what it throws becomes the run's error. It need not be an OpKernel: any class with such a Compute is one. Its class has a
 // name outside of anonymous namespaces, by which linkers find it.
 
 #ifndef FLOWC_OP_KERNEL_H
@@ -48,7 +48,7 @@ inline Status OkStatus() { return {}; }
 
 using TensorShape = std::vector<int64_t>;
 inline constexpr const char *DEVICE_CPU = "CPU";
-inline constexpr const char *DEVICE_GPU = "GPU";  // whose kernels are left out
+inline constexpr const char *DEVICE_GPU = "GPU";  // whose kernels compute nothing
 
 namespace errors {
 inline Status InvalidArgument(std::string text) { return {FLOWC_INVALID_ARGUMENT, std::move(text)}; }
@@ -203,18 +203,15 @@ class OpKernelContext {
   // A tensor that the kernel has until it returns.
   template <typename T>
   Status allocate_temp(const TensorShape &dims, Tensor *tensor) {
-    const int64_t head = static_cast<int64_t>(dims.size() * sizeof(int64_t));
-    int64_t bytes = sizeof(T);
-    for (int64_t size : dims)
-      if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes))
-        return errors::InvalidArgument("no memory has the size of a temporary tensor");
-    auto *sizes = static_cast<int64_t *>(flowc_op_scratch(call_, head));
-    void *data = flowc_op_scratch(call_, bytes);
-    if (sizes == nullptr || data == nullptr)
-      return {FLOWC_RESOURCE_EXHAUSTED, "no memory for a temporary tensor"};
-    for (size_t k = 0; k < dims.size(); k++) sizes[k] = dims[k];
-    *tensor = Tensor({data, sizes, static_cast<int32_t>(dims.size()), DtypeOf<T>()});
-    return {};
+    return tensor_of<T>(dims, flowc_op_scratch, tensor);
+  }
+  // A tensor whose elements the node keeps between calls, zeros at first; its op is one with
+  // SetIsPersistent(), and no call wants more elements than the first.
+  template <typename T>
+  Status allocate_persistent(const TensorShape &dims, Tensor *tensor) {
+    if (call_->size < sizeof(flowc_op_call) || call_->persistent == nullptr)
+      return errors::FailedPrecondition("the op is registered without SetIsPersistent()");
+    return tensor_of<T>(dims, flowc_op_persistent, tensor);
   }
   void SetStatus(const Status &status) {
     flowc_op_fail(call_, status.code, "%s", status.message.c_str());
@@ -222,6 +219,22 @@ class OpKernelContext {
   bool ok() const { return call_->status == FLOWC_OK; }
 
  private:
+  template <typename T>
+  Status tensor_of(const TensorShape &dims, void *(*take)(flowc_op_call *, int64_t),
+                   Tensor *tensor) {
+    const int64_t head = static_cast<int64_t>(dims.size() * sizeof(int64_t));
+    int64_t bytes = sizeof(T);
+    for (int64_t size : dims)
+      if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes))
+        return errors::InvalidArgument("no memory has the size of the tensor");
+    auto *sizes = static_cast<int64_t *>(flowc_op_scratch(call_, head));
+    void *data = take(call_, bytes);
+    if (sizes == nullptr || data == nullptr)
+      return {FLOWC_RESOURCE_EXHAUSTED, "no memory for the tensor"};
+    for (size_t k = 0; k < dims.size(); k++) sizes[k] = dims[k];
+    *tensor = Tensor({data, sizes, static_cast<int32_t>(dims.size()), DtypeOf<T>()});
+    return {};
+  }
   flowc_op_call *call_;
   std::vector<Tensor> made_;
 };
@@ -354,6 +367,11 @@ class OpDef : public flowc_op_definition {
     is_stateful = 1;
     return *this;
   }
+  // Nodes keep what their kernels get from allocate_persistent.
+  OpDef &SetIsPersistent() {
+    is_stateful = 2;
+    return *this;
+  }
   template <typename Function>
   OpDef &SetShapeFn(const Function &function) {
     static_assert(std::is_class_v<Function>, "SetShapeFn takes a lambda");
@@ -404,7 +422,7 @@ class Name {
  public:
   explicit Name(const char *op) : op_(op) {}
   Name &Device(const char *device) {
-    is_for_cpu_ = std::string_view(device) == DEVICE_CPU;
+    device_ = device;
     return *this;
   }
   template <typename T>
@@ -415,11 +433,11 @@ class Name {
   }
   const char *op() const { return op_; }
   const Text<512> &types() const { return types_; }
-  bool is_for_cpu() const { return is_for_cpu_; }
+  const char *device() const { return device_; }
 
  private:
   const char *op_;
-  bool is_for_cpu_ = true;
+  const char *device_ = DEVICE_CPU;
   Text<512> types_;
 };
 
@@ -431,7 +449,8 @@ class KernelDef : public flowc_kernel_definition {
     size = sizeof(flowc_kernel_definition);
     op = name.op();
     types = types_.c_str();
-    compute = name.is_for_cpu() ? function : nullptr;
+    device = name.device();
+    compute = std::string_view(device) == DEVICE_CPU ? function : nullptr;
   }
 
  private:
