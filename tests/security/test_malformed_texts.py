@@ -31,6 +31,8 @@ PLACES = i64([[0, 0], [1, 1]])
 GRAMS = {"separator": " ", "left_pad": "<", "right_pad": ">", "preserve_short_sequences": True}
 DECODE = {"input_encoding": "UTF-8"}
 PARSE = {"sparse_types": [], "ragged_value_types": [], "ragged_split_types": []}
+CROSS = {"hashed_output": True, "num_buckets": 9, "hash_key": 1, "dense_types": []}
+CROSS |= {"out_type": dtypes.i64, "internal_type": dtypes.i64}
 # op, inputs, attrs
 CASES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("RaggedTensorToTensor", (i64(-1, -1), VALUES, ZERO, i64(0, 2, 9)), SPLITS),
@@ -60,6 +62,8 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("SparseConcat", (PLACES, PLACES, VALUES[:2], VALUES[:2], i64(2, 2), i64(2, 2)), {"concat_dim": 7}),
     ("SparseSplit", (i64(5), PLACES, VALUES[:2], i64(2, 2)), {"num_split": 2}),
     ("SparseSplit", (i64(0), PLACES, VALUES[:2], i64(2, 2)), {"num_split": 9}),
+    ("SparseCross", (PLACES, i64(1, 2), i64([2])), CROSS),
+    ("SparseCross", (PLACES, i64(1, 2), i64(-1, 2)), CROSS),
     ("SparseAdd", (PLACES, VALUES[:2], i64(2, 2), PLACES, VALUES[:2], i64(3, 3), ZERO), {}),
     ("UnsortedSegmentJoin", (texts(b"a"), i64([0]), i64(HUGE)), {}),
     ("UnsortedSegmentJoin", (texts(b"a"), i64([0]), i64(-4)), {}),

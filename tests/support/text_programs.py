@@ -85,6 +85,9 @@ run(tf.sparse_tensor_dense_matmul(a, tf.reshape(tf.range(6.0), [3, 2])), r.Spars
 fails("", lambda: tf.sparse_fill_empty_rows(tf.SparseTensor([[7, 0]], [1], [2, 2]), 0)[1])
 x = tf.placeholder_with_default([1.0, 2.0], [2]); d = tf.placeholder_with_default(3.0, []); filled = tf.sparse_fill_empty_rows(tf.SparseTensor([[0, 1], [2, 0]], x, [4, 3]), d)[0]; run(*tf.gradients(filled.values * tf.constant([1.0, 2.0, 3.0, 4.0]), [x, d]))
 y = tf.placeholder_with_default(np.arange(6, dtype=np.float32).reshape(3, 2), [3, 2]); run(*tf.gradients(tf.sparse_tensor_dense_matmul(tf.SparseTensor([[0, 1], [2, 0]], x, [4, 3]), y) ** 2, [x, y]))
+# sparse_crosses
+C = lambda out, buckets=0, rows=3, dense=True: list(r.SparseCross(indices=[i64([[0, 0], [0, 1], [2, 0]]), i64([[0, 0], [2, 0], [2, 1]])], values=[np.array([b"a", b"b", b"c"], object), i64([5, -6, 7])], shapes=[i64([3, 2]), i64([rows, 2])], dense_inputs=[np.array([[b"x", b"y"], [b"z", b"w"], [b"u", b"v"]], object), i64([[1], [2], [3]])] if dense else [], hashed_output=out == tf.int64, num_buckets=buckets, hash_key=956888297470, out_type=out, internal_type=tf.int64))
+run(*C(tf.string), *C(tf.int64), *C(tf.int64, 10), *C(tf.string, dense=False)); fails("", lambda: C(tf.int64, rows=4)[1])
 # compressed
 import zlib, gzip
 run(tf.decode_compressed([zlib.compress(b"hi" * 3), b""], "ZLIB"), tf.io.decode_compressed(gzip.compress(b"hi" * 3), "GZIP"), tf.io.decode_compressed([b"xx"]), tf.io.decode_compressed([zlib.compress(b"hi" * 30)[:6]], "ZLIB"))
