@@ -48,7 +48,7 @@ def objects_of_instances(
 
 def _object_of(node: Node) -> ObjectSpec | None:
     """The object whose handle a node gives, if instances can hold it."""
-    lowering = node.lowering
+    lowering = node.op.lowering  # of other nodes it is decided when they are simplified
     if not isinstance(lowering, Host) or lowering.object is None:
         return None
     attrs = {name: plain_attr(node.attrs[name]) for name in lowering.settings if name != "id"}

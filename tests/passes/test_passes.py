@@ -87,8 +87,25 @@ def nothing_much(b: Builder) -> Sequence[Value]:
     return b.exp(b.slice(y, i32(0, 0), i32(1, 6))), b.tile(b.floor(b.floor(x)), i32(1, 1))
 
 
+def dropouts_that_keep_all(b: Builder) -> Value:
+    """In the three forms that TensorFlow's versions wrote."""
+    drawing = parameter(b, 6, name="words", dtype="u32")
+    words = b.uniform_of_words(drawing, i32(6), dtype=dtypes.f32)
+    drawn = b.reshape(words, (2, 3))
+    y = b.mul(parameter(b, 2, 3), b.floor(b.add(drawn, np.float32(1))))
+    y = b.select_v2(b.greater_equal(drawn, np.float32(0)), y, np.float32(0))
+    return b.mul(b.exp(y), b.cast(b.greater_equal(drawn, np.float32(0)), DstT=dtypes.f32))
+
+
 GRAPHS: dict[str, Write] = {
-    f.__name__: f for f in (conv_bias_scale, attention_scores, layout_round_trip, nothing_much)
+    f.__name__: f
+    for f in (
+        conv_bias_scale,
+        attention_scores,
+        layout_round_trip,
+        nothing_much,
+        dropouts_that_keep_all,
+    )
 }
 
 

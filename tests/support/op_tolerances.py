@@ -206,6 +206,7 @@ NO_KERNEL: frozenset[tuple[str, str, str]] = frozenset(
         ("tensor_scatter_sub", "T", "bool"),
         ("in_place_sub", "T", "bool"),
         ("mirror_pad_grad", "T", "bool"),
+        *(("xla_sort", "T", t) for t in ("c64", "c128")),
         *((f"tensor_scatter_{x}", "T", t) for x in ("min", "max") for t in ("c64", "c128")),
     }
 )

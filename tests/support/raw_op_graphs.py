@@ -47,12 +47,15 @@ def first_cases() -> dict[str, Case]:
 def arguments_of(case: Case) -> dict[str, Any]:
     """The keyword arguments of the raw op."""
     op = case.op
-    arrays = case.inputs
+    # NumPy has no quantised dtypes: a constant says which it is.
+    arrays = [
+        flowc.constant(a, d) if d.is_quantized else a for a, d in zip(case.inputs, case.dtypes)
+    ]
     attrs = dict(case.attrs)
     found: dict[str, Any] = {}
     for arg, (start, stop) in zip(op.signature.inputs, input_spans(op, len(arrays), attrs)):
         several = arg.number_attr is not None or arg.is_list
-        found[arg.name] = list(arrays[start:stop]) if several else arrays[start]
+        found[arg.name] = arrays[start:stop] if several else arrays[start]
     for name in op.signature.attrs:
         if name in attrs and name not in op.signature.inferred_attrs:
             found[name] = attrs[name]
