@@ -222,7 +222,7 @@ def _size(tensor: SavedTensor) -> int:
 
 def _add(entries: dict[bytes, BundleEntryProto], tensor: SavedTensor, data: BinaryIO) -> None:
     """Writes a tensor's content, and notes where it is."""
-    key, part = tensor.name.encode(), tensor.part
+    key, part = os.fsencode(tensor.name), tensor.part
     if part is not None and not tensor.is_whole:
         whole = entries.get(key)
         if whole is None:

@@ -49,7 +49,11 @@ class CheckpointReader:
         self._source = self._open(within)
 
     def _open(self, within: Path | None) -> _Source:
-        if Path(self.prefix + ".index").exists():
+        try:
+            is_bundle = Path(self.prefix + ".index").exists()
+        except OSError as error:  # a name that the system does not take
+            raise NotFoundError(f"{self.prefix[:200]}: {error.strerror}") from None
+        if is_bundle:
             return BundleReader(self.prefix, within)
         files = v1_files(self.prefix, within)
         if files:

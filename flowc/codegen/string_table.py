@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from flowc.errors import InvalidArgumentError
+
 Array = np.ndarray[Any, Any]
 EMPTY = b""
 
@@ -39,6 +41,8 @@ class Texts:
     def numbers(self, array: Array) -> Array:
         """The numbers of the elements, which join the table."""
         items = array.reshape(-1).tolist()
+        if not all(isinstance(x, (bytes, str)) for x in items):
+            raise InvalidArgumentError("a value of another dtype stands where a string is expected")
         texts = [x if isinstance(x, bytes) else x.encode() for x in items]
         places = count(self._count)
         found = [next(places) if text else 0 for text in texts]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flowc import dtypes
-from flowc.errors import UnsupportedError
+from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.node_source import ARGUMENT, CallSource, Ref
 from flowc.extract.trace.branches import build_if
@@ -112,6 +112,10 @@ class NodeExtractor:
         self.extraction.kept[holder] = (kept, self.scope.owner(kept))
 
     def kept_in(self, holder: Resource, make: Callable[[Extractor, Bound], Bound]) -> Resource:
+        if holder not in self.extraction.kept:
+            raise InvalidModelError(
+                f"'{self.name}' takes what nothing has put on '{holder.name}'", node=self.name
+            )
         kept, home = self.extraction.kept[holder]
         iteration = self.scope.iteration()
         found = self.extraction.taken.get((kept, iteration))

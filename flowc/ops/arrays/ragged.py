@@ -100,7 +100,13 @@ def _to_tensor(
     places = places_of(levels)
     kept = (places < sizes).all(axis=1)
     found = np.empty((*sizes, *inner), values.dtype)
-    found[...] = default
+    try:
+        found[...] = default
+    except ValueError:
+        raise InvalidArgumentError(
+            f"default_value.shape={list(default.shape)} and rt_input.flat_values.shape="
+            f"{list(values.shape)} are incompatible"
+        ) from None
     found[tuple(places[kept].T)] = values[kept]
     return [found]
 

@@ -53,8 +53,14 @@ def _by_density(a: float, x: float) -> float:
 
 
 def _reference(function: Callable[[float, float], float]) -> Callable[[Array, Array], Array]:
+    def defined(a: float, x: float) -> float:
+        try:
+            return function(a, x)
+        except (ArithmeticError, ValueError):  # poles, and numbers beside the domain
+            return math.nan
+
     def reference(a: Array, x: Array) -> Array:
-        return np.vectorize(function, otypes=[np.float64])(a, x).astype(a.dtype)
+        return np.vectorize(defined, otypes=[np.float64])(a, x).astype(a.dtype)
 
     return reference
 

@@ -373,6 +373,11 @@ define(
 def _fill_ragged_rows(inputs: Sequence[Any], dtypes: Sequence[DType]) -> list[Array]:
     """The same of values that are told by the numbers of their rows."""
     rows, values, count, default = inputs
+    if np.ndim(values) != 1 or np.shape(rows) != np.shape(values):
+        raise InvalidArgumentError(
+            f"values must be a vector, and there must be a row for each: found {np.shape(values)}"
+            f" and {np.shape(rows)}"
+        )
     wanted = [*dtypes]
     found = _fill_rows([rows[:, None], values, np.array([count]), default], wanted)
     return [np.ascontiguousarray(found[0][:, 0]), *found[1:]]
