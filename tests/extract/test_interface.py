@@ -103,6 +103,17 @@ def test_unknown_names_say_the_nearest(graph: Graph) -> None:
         choose_feeds(graph, "in/y")
     with pytest.raises(UnknownNameError, match="did you mean 'hidden'"):
         choose_fetches(graph, ["hiden"])
+    for slip, names in {
+        "HIDDEN": "'hidden'",
+        "hid": "'hidden'",
+        "other/scope/hiden": "'hidden'",
+        "some/long/scope/x": "'in/x'",
+    }.items():
+        with pytest.raises(UnknownNameError, match=rf"did you mean {names}\?"):
+            choose_fetches(graph, [slip])
+    with pytest.raises(UnknownNameError) as caught:
+        choose_fetches(graph, ["some/long/scope/nothing"])
+    assert caught.value.hint is None
     with pytest.raises(UnknownNameError, match="has no output 3"):
         choose_fetches(graph, ["hidden:3"])
 
