@@ -325,6 +325,7 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
     reached = _descendants(starts)
     awaited = {c for op in graph.get_operations() for c in op.control_inputs}
     inside = inside_loops(graph)
+    read_loops = _read_loops(graph)
     found: list[Tensor] = []
     spare: list[Tensor] = []
     for op in graph.get_operations():
@@ -335,7 +336,8 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
             continue
         if op in awaited or op in inside or any(t.consumers() for t in outputs):
             continue
-        wanted = op in reached and not _stands_aside(op)
+        is_left = op.type in EXIT and _loop_of(op) in read_loops
+        wanted = op in reached and not is_left and not _stands_aside(op)
         (found if wanted else spare).extend(outputs)
     return found or spare
 
@@ -352,6 +354,19 @@ def inside_loops(graph: Graph) -> set[Operation]:
             depths[op] = depth
             stack += [user for t in op.outputs for user in t.consumers()]
     return set(depths)
+
+
+def _read_loops(graph: Graph) -> set[Operation | None]:
+    """Loops of which some result is read: what nobody reads of their others, a counter, is nothing
+    that a model is asked for."""
+    exits = (op for op in graph.get_operations() if op.type in EXIT)
+    return {_loop_of(op) for op in exits if any(t.consumers() for t in op.outputs)}
+
+
+def _loop_of(exit_: Operation) -> Operation | None:
+    """What says whether the loop goes on of which an operation is a result."""
+    switch = exit_.inputs[0].op
+    return switch.inputs[1].op if switch.type in SWITCH else None
 
 
 def _stands_aside(op: Operation) -> bool:
