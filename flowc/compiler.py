@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowc import dtypes
 from flowc.cache.store import KernelCache, find_program, kernel_cache, program_key
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.targets import target_named
 from flowc.errors import InternalError, UnsupportedError, as_raised
 from flowc.files.cache_folder import cache_folder
-from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation
-from flowc.ir.lowering import Host
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc.options import Options
@@ -277,17 +274,10 @@ def _fused(
 
 
 def _refuse_host_steps(c: Computation) -> None:
-    """A library runs where there is no Python, which is also what keeps strings."""
-    found: dict[str, list[str]] = {}
-    stack = [c]
-    while stack:
-        for node in stack.pop().nodes:
-            if isinstance(node.lowering, Host):
-                found.setdefault(node.lowering.shown, []).append(node.name)
-            elif any(v.type.dtype is dtypes.string for v in node.outputs):
-                found.setdefault("values that are strings", []).append(node.name)
-            if node.op.name != "cluster":
-                stack += bodies_of(node).values()
+    """A library runs where there is no Python."""
+    from flowc.extract.host_steps import host_steps
+
+    found = host_steps(c)
     if found:
         lines = [f"  {op} ({len(names)}): {', '.join(names[:3])}" for op, names in found.items()]
         raise UnsupportedError(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import flowc as tf
 from flowc.cli.entry import run_command_line
 from flowc.codegen.link.linker import find_linker
 from flowc.importer.tensorflow_ops import tensorflow_ops
@@ -294,7 +295,21 @@ def test_inspect_marks_what_no_output_needs(flowc: Command, tmp_path: Path) -> N
     path.write_text(SCALE + 'node { name: "save/a" op: "MadeUp" input: "inner/scaled" }')
     found = json.loads(flowc("inspect", path, "--json").out)
     assert found["elsewhere"]["MadeUp"]["count"] == 1 and found["cannot_compile"] == {}
-    assert "       1  MadeUp  cannot compile" in flowc("inspect", path).out
+    shown = flowc("inspect", path).out
+    assert "       1  MadeUp  cannot compile (not in these outputs)\n" in shown
+
+
+def test_inspect_says_what_no_library_can_hold(flowc: Command, tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        words = tf.placeholder(tf.string, [None], name="words")
+        lengths = tf.strings.length(words, name="lengths")
+        tf.saved_model.simple_save(session, str(tmp_path / "m"), {"w": words}, {"n": lengths})
+    shown = flowc("inspect", tmp_path / "m").out
+    nodes = "flowc can run these outputs in a Session: 1 nodes"
+    assert shown.endswith(f"{nodes}; not in a library: flowc check {tmp_path / 'm'}\n")
+    # The default signature is said once.
+    below = "signature serving_default (default): the inputs and outputs below\ninputs\n  w: "
+    assert below in shown and shown.count("  n: i32[") == 1
 
 
 def test_inspect_names_what_cannot_be_compiled(flowc: Command, tmp_path: Path) -> None:
