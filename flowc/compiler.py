@@ -20,7 +20,7 @@ import numpy as np
 from flowc.cache.store import KernelCache, find_program, kernel_cache, program_key
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.targets import target_named
-from flowc.errors import InternalError, UnsupportedError, as_raised
+from flowc.errors import UNFED, InternalError, InvalidArgumentError, UnsupportedError, as_raised
 from flowc.files.cache_folder import cache_folder
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import ProgramSpec
@@ -151,6 +151,19 @@ def _faults_reported(graph: Graph, wanted: FetchSet) -> Iterator[None]:
         raise found from error
 
 
+@contextmanager
+def _unfed_named(wanted: FetchSet) -> Iterator[None]:
+    """Says all placeholders that have to be fed too where a library would need one of them."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        if error.message.startswith(UNFED):
+            from flowc.extract.interface import feeds_missing
+
+            error.hint = f"feed it too: {feeds_missing(wanted)}"
+        raise
+
+
 def load_executable(
     c: Computation, options: Options, spec: ProgramSpec, threads: int | None = None
 ) -> Executable:
@@ -186,7 +199,7 @@ def compile_library(
     from flowc.extract.instance_objects import objects_of_instances
     from flowc.extract.size_unification import extract_fetches
 
-    with _faults_reported(graph, wanted):
+    with _faults_reported(graph, wanted), _unfed_named(wanted):
         unified, found = extract_fetches(graph, wanted)
         extracted(unified)
         spec = _with_first_values(found.spec, graph.variable_values)
@@ -213,7 +226,7 @@ def check_library(
     from flowc.extract.instance_objects import objects_of_instances
     from flowc.extract.size_unification import extract_fetches
 
-    with _faults_reported(graph, wanted):
+    with _faults_reported(graph, wanted), _unfed_named(wanted):
         unified, found = extract_fetches(graph, wanted)
         extracted(unified)
         spec = _with_first_values(found.spec, graph.variable_values)

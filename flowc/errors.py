@@ -223,6 +223,10 @@ class ShapeError(InvalidArgumentError):
     code = "FL0510"
 
 
+# How the message begins where a fetch needs a placeholder that nobody feeds.
+UNFED = "You must feed a value for placeholder tensor"
+
+
 class NegativeSizeError(InvalidArgumentError):
     """A run read a size or a bound that is below 0, and its program takes none that are."""
 

@@ -299,6 +299,19 @@ def test_inspect_marks_what_no_output_needs(flowc: Command, tmp_path: Path) -> N
     assert "       1  MadeUp  cannot compile (not in these outputs)\n" in shown
 
 
+def test_inputs_that_are_not_fed_are_named_all_at_once(flowc: Command, tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        x, y = (tf.placeholder(tf.float32, [None, 4], name=name) for name in "xy")
+        tf.add(x * y, tf.placeholder(tf.float32, [], name="z"), name="out")
+        tf.train.write_graph(tf.get_default_graph(), str(tmp_path), "m.pb", as_text=False)
+    model, more = tmp_path / "m.pb", ["--feed", "x=f32[?,4]", "--feed", "z=f32[]"]
+    for words in (["compile", model, "-o", tmp_path / "m.so"], ["check", model]):
+        done = flowc(*words, "--feed", "y")
+        assert done.code != 0 and "You must feed a value for placeholder tensor" in done.err
+        assert "  try: feed it too: --feed 'x=f32[?,4]' --feed 'z=f32[]'\n" in done.err
+    assert flowc("check", model, "--feed", "y", *more).code == 0
+
+
 def test_inspect_says_what_no_library_can_hold(flowc: Command, tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         words = tf.placeholder(tf.string, [None], name="words")
