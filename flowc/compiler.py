@@ -158,7 +158,7 @@ def _unfed_named(wanted: FetchSet) -> Iterator[None]:
         yield
     except InvalidArgumentError as error:
         if error.message.startswith(UNFED):
-            from flowc.extract.interface import feeds_missing
+            from flowc.extract.cuts import feeds_missing
 
             error.hint = f"feed it too: {feeds_missing(wanted)}"
         raise

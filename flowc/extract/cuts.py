@@ -17,9 +17,10 @@ from flowc.errors import FlowcError, UsageError
 from flowc.extract.behind_feeds import changes_nothing, not_waited_for
 from flowc.extract.expand_calls import expand_calls_to, is_call, passed_on
 from flowc.extract.feed_specs import FeedSpec, plain_name
-from flowc.extract.interface import Interface, feed_of, inside_loops, named_apart
+from flowc.extract.interface import Interface, feed_of, inside_loops, is_placeholder, named_apart
 from flowc.graph import Graph, Operation, Tensor
-from flowc.graph.fetch_set import Feed, Fetch
+from flowc.graph.fetch_set import Feed, Fetch, FetchSet
+from flowc.graph.shape import bracketed
 from flowc.ir.traversal import inputs_first, reachable
 
 
@@ -47,6 +48,26 @@ def without(graph: Graph, wanted: Interface, names: Iterable[str]) -> Interface 
     ends = [*(f.tensor.op for f in fetches), *targets]
     done = not_waited_for(ends, {f.tensor for f in feeds})
     return Interface(feeds, fetches, targets, done)
+
+
+def feeds_missing(wanted: FetchSet) -> str:
+    """`--feed` for each placeholder that a fetch set needs and does not feed."""
+    fed = {f.tensor for f in wanted.feeds}
+
+    def before(op: Operation) -> list[Operation]:
+        waits = [c for c in op.control_inputs if c not in wanted.done]
+        return [*(t.op for t in op.inputs if t not in fed), *waits]
+
+    ends = [*(f.tensor.op for f in wanted.fetches if f.tensor not in fed), *wanted.targets]
+    words = []
+    for op in reachable(ends, before):
+        if is_placeholder(op) and op.output(0) not in fed:
+            tensor = op.output(0)
+            spec = (
+                f"{op.name}={tensor.base_dtype or 'DTYPE'}{bracketed(tensor.shape.sizes, '[...]')}"
+            )
+            words.append(f"--feed {shlex.quote(spec)}")
+    return " ".join(sorted(words))
 
 
 def command_line(graph: Graph, wanted: Interface, allow: Iterable[str] = ()) -> str:

@@ -9,7 +9,6 @@ are not known have names, and one name means one size. Those that nobody named h
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -285,26 +284,6 @@ def _needed_feeds(graph: Graph, ends: Sequence[Operation]) -> tuple[list[Feed], 
             return [f for f in feeds if f.tensor.op in needed], f"signature {name}"
     ops = [op for op in graph.get_operations() if is_placeholder(op) and op in needed]
     return [feed_of(op.output(0), FeedSpec(op.name)) for op in ops], "placeholders"
-
-
-def feeds_missing(wanted: FetchSet) -> str:
-    """`--feed` for each placeholder that a fetch set needs and does not feed."""
-    fed = {f.tensor for f in wanted.feeds}
-
-    def before(op: Operation) -> list[Operation]:
-        waits = [c for c in op.control_inputs if c not in wanted.done]
-        return [*(t.op for t in op.inputs if t not in fed), *waits]
-
-    ends = [*(f.tensor.op for f in wanted.fetches if f.tensor not in fed), *wanted.targets]
-    words = []
-    for op in reachable(ends, before):
-        if is_placeholder(op) and op.output(0) not in fed:
-            tensor = op.output(0)
-            sizes = tensor.shape.sizes
-            dims = "[...]" if sizes is None else _shown(sizes)
-            spec = f"{op.name}={tensor.base_dtype or 'DTYPE'}{dims}"
-            words.append(f"--feed {shlex.quote(spec)}")
-    return " ".join(sorted(words))
 
 
 def _ancestors(ops: Iterable[Operation]) -> set[Operation]:

@@ -310,6 +310,11 @@ def test_inputs_that_are_not_fed_are_named_all_at_once(flowc: Command, tmp_path:
         assert done.code != 0 and "You must feed a value for placeholder tensor" in done.err
         assert "  try: feed it too: --feed 'x=f32[?,4]' --feed 'z=f32[]'\n" in done.err
     assert flowc("check", model, "--feed", "y", *more).code == 0
+    # A name for a size that is a number in the model is not silently dropped.
+    named = ["--feed", "y=f32[batch,width]", *more]
+    compiled = flowc("compile", model, "-o", tmp_path / "m.so", *named, "--emit", "plan").err
+    for text in (compiled, flowc("check", model, *named).out):
+        assert "the model fixes dim 1 of y at 4: no 'width'\n" in text and "dim 0" not in text
 
 
 def test_inspect_says_what_no_library_can_hold(flowc: Command, tmp_path: Path) -> None:
