@@ -55,7 +55,8 @@ def test_inputs_that_are_given_and_parts_that_are_fed(
 
     def bench(*words: str) -> tuple[int, str, str]:
         code = run_command_line(["bench", *words, "--seconds", "0"])
-        return code, *capsys.readouterr()
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
 
     assert bench(model)[0] == 2  # nobody makes random strings
     code, out, _ = bench(model, "--input", "words:0=['a', 'bc', 'd']")
