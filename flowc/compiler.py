@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowc import dtypes
 from flowc.cache.store import KernelCache, find_program, kernel_cache, program_key
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.targets import target_named
-from flowc.errors import InternalError, UnsupportedError, as_raised
+from flowc.errors import UNFED, InternalError, InvalidArgumentError, UnsupportedError, as_raised
 from flowc.files.cache_folder import cache_folder
-from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation
-from flowc.ir.lowering import Host
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc.options import Options
@@ -154,6 +151,19 @@ def _faults_reported(graph: Graph, wanted: FetchSet) -> Iterator[None]:
         raise found from error
 
 
+@contextmanager
+def _unfed_named(wanted: FetchSet) -> Iterator[None]:
+    """Says all placeholders that have to be fed too where a library would need one of them."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        if error.message.startswith(UNFED):
+            from flowc.extract.cuts import feeds_missing
+
+            error.hint = f"feed it too: {feeds_missing(wanted)}"
+        raise
+
+
 def load_executable(
     c: Computation, options: Options, spec: ProgramSpec, threads: int | None = None
 ) -> Executable:
@@ -189,7 +199,7 @@ def compile_library(
     from flowc.extract.instance_objects import objects_of_instances
     from flowc.extract.size_unification import extract_fetches
 
-    with _faults_reported(graph, wanted):
+    with _faults_reported(graph, wanted), _unfed_named(wanted):
         unified, found = extract_fetches(graph, wanted)
         extracted(unified)
         spec = _with_first_values(found.spec, graph.variable_values)
@@ -216,7 +226,7 @@ def check_library(
     from flowc.extract.instance_objects import objects_of_instances
     from flowc.extract.size_unification import extract_fetches
 
-    with _faults_reported(graph, wanted):
+    with _faults_reported(graph, wanted), _unfed_named(wanted):
         unified, found = extract_fetches(graph, wanted)
         extracted(unified)
         spec = _with_first_values(found.spec, graph.variable_values)
@@ -277,17 +287,10 @@ def _fused(
 
 
 def _refuse_host_steps(c: Computation) -> None:
-    """A library runs where there is no Python, which is also what keeps strings."""
-    found: dict[str, list[str]] = {}
-    stack = [c]
-    while stack:
-        for node in stack.pop().nodes:
-            if isinstance(node.lowering, Host):
-                found.setdefault(node.lowering.shown, []).append(node.name)
-            elif any(v.type.dtype is dtypes.string for v in node.outputs):
-                found.setdefault("values that are strings", []).append(node.name)
-            if node.op.name != "cluster":
-                stack += bodies_of(node).values()
+    """A library runs where there is no Python."""
+    from flowc.extract.host_steps import host_steps
+
+    found = host_steps(c)
     if found:
         lines = [f"  {op} ({len(names)}): {', '.join(names[:3])}" for op, names in found.items()]
         raise UnsupportedError(

@@ -223,6 +223,10 @@ class ShapeError(InvalidArgumentError):
     code = "FL0510"
 
 
+# How the message begins where a fetch needs a placeholder that nobody feeds.
+UNFED = "You must feed a value for placeholder tensor"
+
+
 class NegativeSizeError(InvalidArgumentError):
     """A run read a size or a bound that is below 0, and its program takes none that are."""
 
@@ -254,11 +258,23 @@ def error_code_from_exception_type(cls: type[Exception]) -> int:
     return getattr(cls, "error_code", UnknownError.error_code)
 
 
+SHORTEST_BEGINNING = 3  # letters of a name that say which names begin with it
+
+
 def did_you_mean(name: str, known: Iterable[str], most: int = 3, least: float = 0.5) -> str | None:
     """`did you mean 'a' or 'b'?`, or None when nothing known is near. `least`: how like the name,
-    0 to 1, a known one has to be."""
-    near = difflib.get_close_matches(name, list(known), n=most, cutoff=least)
-    return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else None
+    0 to 1, a known one has to be. What differs in case alone comes first, then what the name is the
+    beginning of, if 0.5 is like enough."""
+    names = list(dict.fromkeys(known))
+    folded = name.casefold()
+    begun: list[str] = []
+    if least <= 0.5 and len(name) >= SHORTEST_BEGINNING:
+        begun = [n for n in names if n.casefold().startswith(folded)]
+    near = [n for n in names if n.casefold() == folded]
+    near += sorted(begun, key=len)[:most]
+    near += difflib.get_close_matches(name, names, n=most, cutoff=least)
+    shown = list(dict.fromkeys(near))[:most]
+    return f"did you mean {' or '.join(repr(n) for n in shown)}?" if shown else None
 
 
 # What is said of sizes that should be equal and of which one is 1.

@@ -6,14 +6,14 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from flowc.cli.parameters import debug_option, json_option, model_options
+from flowc.cli.parameters import debug_option, feed_option, input_option, json_option, model_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +34,8 @@ Run = Callable[[dict[str, "np.ndarray"]], Any]
               help="Thread counts; 0 is one a core.")  # fmt: skip
 @click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0, 3600),
               help="How long each is measured, at least 10 runs.")  # fmt: skip
+@input_option
+@feed_option
 @click.option("--fetch", "fetches", multiple=True, metavar="NAME", help="A result of a model.")
 @click.option("--baseline", metavar="FILE.json",
               help="What --json wrote before: figures stand beside those, and 1 is the exit code "
@@ -49,6 +51,8 @@ def bench_command(
     batches: str,
     threads: str,
     seconds: float,
+    inputs: tuple[str, ...],
+    feeds: tuple[str, ...],
     fetches: tuple[str, ...],
     baseline: str | None,
     per_kernel: bool,
@@ -58,7 +62,12 @@ def bench_command(
     allow_links: bool,
     as_json: bool,
 ) -> int:
-    """Measure runs of MODEL, a model or a library made by `flowc compile`, with random inputs."""
+    """Measure runs of MODEL, a model or a library made by `flowc compile`, with random inputs.
+
+    --input gives the values of some, whose sizes then hold; --feed cuts a model: what its tensors
+    are computed from is not run.
+    """
+    from flowc.cli.arrays import parse_inputs
     from flowc.cli.kernel_table import measured_kernels
     from flowc.cli.run import is_library
     from flowc.errors import UsageError
@@ -69,6 +78,9 @@ def bench_command(
             "a library notes no times of its kernels",
             hint="give the model that it was compiled from",
         )
+    if feeds and is_library(model):
+        raise UsageError("--feed is for models, and this is a library")
+    given, named = parse_inputs(inputs), (feeds, fetches)
     place = (checkpoint, tags, signature, allow_links)
     peaks: dict[int, Any] = {}
     rows: list[dict[str, Any]] = []
@@ -76,13 +88,13 @@ def bench_command(
         if is_library(model):
             run, ports = _library(model, signature, count)
         else:
-            run, ports = _model(model, place, fetches, count)
-        traced = _model(model, place, fetches, count, traced=True)[0] if per_kernel else None
+            run, ports = _model(model, place, named, count)
+        traced = _model(model, place, named, count, traced=True)[0] if per_kernel else None
         for batch in _numbers(batches, "--batch", 1):
-            feeds = _feeds(ports, batch)
-            row = {"batch": batch, "threads": count, **measured(run, feeds, batch, seconds)}
+            values, size = _values(ports, batch, given)
+            row = {"batch": size, "threads": count, **measured(run, values, size, seconds)}
             if traced is not None:
-                call = partial(traced, feeds)
+                call = partial(traced, values)
                 row["per_kernel"] = measured_kernels(call, seconds, count, peaks)
             rows.append(row | _beside(row, known))
     found = {"schema": SCHEMA, "path": model, "runs": rows}
@@ -111,24 +123,54 @@ def _library(path: str, signature: str | None, threads: int) -> tuple[Run, Ports
 
 
 def _model(
-    path: str, place: Any, fetches: Sequence[str], threads: int, *, traced: bool = False
+    path: str,
+    place: Any,
+    named: tuple[Sequence[str], Sequence[str]],
+    threads: int,
+    *,
+    traced: bool = False,
 ) -> tuple[Run, Ports]:
     from flowc.api.framework.models import compile_in_memory
     from flowc.cli.models import load_model
+    from flowc.extract.feed_specs import parse_feed
     from flowc.extract.interface import choose_interface
     from flowc.options import Options
 
     graph = load_model(path, place)
-    interface = choose_interface(graph, None, fetches or None)
+    feeds = [parse_feed(text) for text in named[0]]
+    interface = choose_interface(graph, feeds or None, named[1] or None)
     program = compile_in_memory(graph, interface, Options(traced=traced), threads or None)
     return program.run, [(p.name, p.dtype.numpy, p.dims) for p in program.ports("input")]
 
 
-def _feeds(ports: Ports, batch: int) -> dict[str, np.ndarray]:
-    from flowc.cli.arrays import complete
+def _values(
+    ports: Ports, batch: int, given: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], int]:
+    """Values for all inputs, random where none is given; and the batch: that of the values where
+    they say it. Raises `UnknownNameError` and `UsageError`."""
+    from flowc.cli.arrays import array_of, check_dims, complete
+    from flowc.errors import UnknownNameError, did_you_mean
 
-    wishes = {name: (name, dtype, _sized(dims, batch)) for name, dtype, dims in ports}
-    return complete(wishes, [], 0)
+    known = {name: (dtype, dims) for name, dtype, dims in ports}
+    found: dict[str, np.ndarray] = {}
+    sizes: dict[str, int] = {}
+    for asked, value in given.items():
+        name = asked if asked in known else asked.removesuffix(":0")
+        if name not in known:
+            hint = did_you_mean(name, known) or f"the inputs are {', '.join(known) or 'none'}"
+            raise UnknownNameError(f"no input is named {name!r}", hint=hint)
+        dtype, dims = known[name]
+        found[name] = array_of(name, value, dtype)
+        check_dims(name, found[name], dims)
+        sizes |= {str(d): s for d, s in zip(dims, found[name].shape) if not isinstance(d, int)}
+    leading = (str(dims[0]) for _, _, dims in ports if dims)
+    batch = next((sizes[size] for size in leading if size in sizes), batch)
+    wishes = {
+        name: (name, dtype, _sized(dims, batch, sizes))
+        for name, (dtype, dims) in known.items()
+        if name not in found
+    }
+    return found | complete(wishes, [], 0), batch
 
 
 def measured(run: Run, feeds: dict[str, np.ndarray], batch: int, seconds: float) -> dict[str, Any]:
@@ -160,14 +202,15 @@ def measured(run: Run, feeds: dict[str, np.ndarray], batch: int, seconds: float)
     }
 
 
-def _sized(dims: Sequence[Any], batch: int) -> list[int]:
-    """Dims as numbers: each size with a name is the batch."""
+def _sized(dims: Sequence[Any], batch: int, sizes: Mapping[str, int]) -> list[int]:
+    """Dims as numbers: each size with a name is what `sizes` says, else the batch."""
     from flowc.ir.dims import Dim, evaluate, parse_dim, symbols_of
 
     found: list[int] = []
     for dim in dims:
         parsed: Dim = parse_dim(dim) if isinstance(dim, str) else dim
-        found.append(evaluate(parsed, dict.fromkeys(symbols_of(parsed), batch)))
+        known = {symbol: sizes.get(str(symbol), batch) for symbol in symbols_of(parsed)}
+        found.append(evaluate(parsed, known))
     return found
 
 

@@ -64,13 +64,15 @@ def check_command(
 
 def checked(graph: Graph, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> dict[str, Any]:
     """All that `check` says of a Graph, as plain data. `command`: what compiles, or None."""
+    from flowc.cli.models import fixed_sizes
     from flowc.extract.cuts import command_line
     from flowc.extract.feed_specs import parse_feed
     from flowc.extract.interface import choose_interface
 
     allowed: list[str] = []
     rows: dict[str, dict[str, Any]] = {}
-    wanted = choose_interface(graph, [parse_feed(f) for f in feeds] or None, fetches or None)
+    specs = [parse_feed(f) for f in feeds]
+    wanted = choose_interface(graph, specs or None, fetches or None)
     asked = [f.name for f in wanted.fetches]
     left, note = _cut(graph, wanted, rows, allowed)
     return {
@@ -80,6 +82,7 @@ def checked(graph: Graph, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> d
         "command": None if left is None else command_line(graph, left, allowed),
         "not_computed": [n for n in asked if left is None or n not in _names(left)],
         "note": note,
+        "fixed_sizes": fixed_sizes(specs, wanted),
     }
 
 
@@ -161,9 +164,10 @@ def _capabilities(graph: Graph, wanted: Interface) -> list[str]:
 
 def _lines(found: dict[str, Any]) -> list[str]:
     rows, command = found["in_the_way"], found["command"]
+    fixed = found["fixed_sizes"]
     if not rows:
-        return [f"{found['path']}: flowc can compile this", f"  {command}"]
-    lines = [f"{found['path']}: this stands in the way of a library"]
+        return [*fixed, f"{found['path']}: flowc can compile this", f"  {command}"]
+    lines = [*fixed, f"{found['path']}: this stands in the way of a library"]
     for row in rows:
         more = len(row["nodes"]) - NAMES_SHOWN
         shown = ", ".join(row["nodes"][:NAMES_SHOWN]) + (f", and {more} more" if more > 0 else "")

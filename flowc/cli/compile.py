@@ -259,6 +259,7 @@ def _compile(
     from flowc.api.framework.models import initialize
     from flowc.cli.arrays import parse_inputs
     from flowc.cli.compiled_summary import print_summary, summary_of
+    from flowc.cli.models import fixed_sizes
     from flowc.codegen.targets import target_named
     from flowc.compiler import Report
     from flowc.extract.feed_specs import parse_feed
@@ -278,6 +279,8 @@ def _compile(
     for name in signatures or [None]:
         report = Report()
         chosen = choose_interface_with(graph, feeds or None, named[1] or None, name, values)
+        for line in fixed_sizes(feeds, chosen) if wish.shows == "text" else ():
+            shown.say(line)
         report.seconds["reading"] = time.perf_counter() - clock
         made[name or ""] = _compiled(graph, chosen, wish, shown, report), report
         clock = time.perf_counter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -114,6 +115,7 @@ def described(graph: Graph) -> dict[str, Any]:
     inputs, outputs, defaults, problem = _ports_of(graph)
     feeds, fetches = [t for _, t, _ in inputs], [t for _, t, _ in outputs]
     needed = [(name, node.type) for name, node in needed_nodes(graph, fetches, [], feeds)]
+    cannot = grouped(n for n in needed if not is_supported(n[1]))
     return {
         "schema": SCHEMA,
         "path": source.path,
@@ -137,7 +139,8 @@ def described(graph: Graph) -> dict[str, Any]:
         "no_default": problem,
         "ops": dict(histogram.most_common()),
         "needed_nodes": len(needed),
-        "cannot_compile": grouped(n for n in needed if not is_supported(n[1])),
+        "cannot_compile": cannot,
+        "not_in_a_library": not (problem or cannot) and _needs_python(graph),
         "malformed": [
             {"node": fault.node, "op": fault.op_type, "fault": fault.text}
             for name, node in everything
@@ -175,6 +178,27 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], list[dict[str, str]
     except FlowcError:
         fetches = []
     return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in fetches], [], problem
+
+
+def _needs_python(graph: Graph) -> bool:
+    """Whether the default outputs can be had in a Session and not from a library."""
+    from flowc.errors import FlowcError, UnsupportedError
+    from flowc.extract.host_steps import host_steps
+    from flowc.extract.set_inputs import choose_interface_with
+    from flowc.extract.size_unification import extract_fetches
+
+    try:
+        chosen = choose_interface_with(graph, None, None, None, {})
+        if host_steps(extract_fetches(graph, chosen)[1].computation):
+            from flowc.compiler import check_library
+            from flowc.options import Options
+
+            check_library(graph, chosen, Options())  # some of them may be folded
+    except UnsupportedError:
+        return True
+    except FlowcError:
+        return False
+    return False
 
 
 def grouped(nodes: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
@@ -244,8 +268,10 @@ def _lines(found: dict[str, Any]) -> list[str]:
     if without:
         lines.append(f"  no value    {len(without)} variables: {_some(without)}")
     for name, signature in found["signatures"].items():
-        mark = " (default)" if name == found["signature"] else ""
-        lines.append(f"signature {name}{mark}")
+        if name == found["signature"] and _is_below(signature, found):
+            lines.append(f"signature {name} (default): the inputs and outputs below")
+            continue
+        lines.append(f"signature {name}")
         for side in ("inputs", "outputs"):
             rows = [{"name": k, **v} for k, v in signature[side].items()]
             lines += _ports(f"  {side}", rows)
@@ -258,6 +284,14 @@ def _lines(found: dict[str, Any]) -> list[str]:
         lines.append("inputs with a default (constants, unless --feed names them)")
         lines += [f"  {d['name']}: {d['type']} = {d['value']}" for d in found["defaults"]]
     return lines + _ports("outputs", found["outputs"]) + _op_lines(found)
+
+
+def _is_below(signature: dict[str, Any], found: dict[str, Any]) -> bool:
+    """Whether the inputs and outputs that are listed for the whole model are a signature's."""
+    return not found["no_default"] and all(
+        list(signature[side]) == [row["name"] for row in found[side]]
+        for side in ("inputs", "outputs")
+    )
 
 
 def _library_lines(found: dict[str, Any]) -> list[str]:
@@ -274,6 +308,12 @@ def _library_lines(found: dict[str, Any]) -> list[str]:
     if found["objects"]:
         lines.append(f"  objects     {', '.join(found['objects'])}")
     for name, row in found.get("signatures", {}).items():
+        if row["prefix"] == found["prefix"]:
+            lines.append(
+                f"signature {name} (default): {row['prefix']}_run, ...; the inputs and outputs "
+                "below"
+            )
+            continue
         lines.append(f"signature {name}: {row['prefix']}_run, ...")
         lines += _ports("  inputs", row["inputs"]) + _ports("  outputs", row["outputs"])
     sides = [
@@ -301,11 +341,20 @@ def _op_lines(found: dict[str, Any]) -> list[str]:
     cannot, elsewhere = found["cannot_compile"], found["elsewhere"]
     for op_type, count in found["ops"].items():
         mark = "  cannot compile" if op_type in elsewhere else ""
+        if mark and found["needed_nodes"] and op_type not in cannot:
+            mark += " (not in these outputs)"
         lines.append(f"  {count:6}  {op_type}{mark}")
     if not found["needed_nodes"]:
         return lines
     if not cannot:
-        lines.append(f"flowc can compile these outputs: {found['needed_nodes']:,} nodes")
+        nodes = f"{found['needed_nodes']:,} nodes"
+        if found["not_in_a_library"]:
+            lines.append(
+                f"flowc can run these outputs in a Session: {nodes}; not in a library: flowc check "
+                + shlex.quote(found["path"])
+            )
+        else:
+            lines.append(f"flowc can compile these outputs: {nodes}")
     else:
         total = sum(row["count"] for row in cannot.values())
         lines.append(f"flowc cannot compile these outputs: {total} nodes stand in the way")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flowc.extract.feed_specs import FeedSpec
     from flowc.extract.interface import Interface
     from flowc.graph import Graph
 
@@ -27,6 +28,18 @@ def shown_value(value: Any) -> str:
     """A constant as `--set` takes it, shortened where it is long."""
     text = json.dumps(value.tolist(), default=str)
     return text if len(text) <= VALUE_SHOWN else f"{text[:VALUE_SHOWN]}..."
+
+
+def fixed_sizes(specs: Sequence[FeedSpec], interface: Interface) -> list[str]:
+    """A line each for sizes that a `--feed` gives a name, and that are a number in the model."""
+    lines = []
+    feeds = {f.name: f for f in interface.feeds}
+    for spec in specs:
+        feed = feeds.get(spec.name)
+        for axis, (asked, found) in enumerate(zip(spec.dims or (), feed.type.dims if feed else ())):
+            if isinstance(found, int) and asked is not None and not isinstance(asked, int):
+                lines.append(f"the model fixes dim {axis} of {spec.name} at {found}: no '{asked}'")
+    return lines
 
 
 def what_was_chosen(interface: Interface) -> list[str]:

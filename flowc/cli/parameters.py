@@ -52,6 +52,15 @@ memory_option = click.option(
 )
 
 
+input_option = click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An input: x=FILE.npy, x=FILE.npz, or a literal such as x=[[1,2],[3,4]].",
+)
+
+
 feed_option = click.option(
     "--feed",
     "feeds",

@@ -14,6 +14,7 @@ from flowc.cli.parameters import (
     allow_option,
     debug_option,
     init_option,
+    input_option,
     memory_option,
     model_options,
     threads_option,
@@ -30,13 +31,7 @@ ELF = b"\x7fELF"
 
 @click.command("run")
 @click.argument("model")
-@click.option(
-    "--input",
-    "inputs",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="An input: x=FILE.npy, x=FILE.npz, or a literal such as x=[[1,2],[3,4]].",
-)
+@input_option
 @click.option(
     "-o", "--out", metavar="OUT.npz", help="Where results go.  [default: stdout, as text]"
 )

@@ -8,19 +8,25 @@ of loops, so that every call of the program can give it.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 
 from flowc.dtypes import DType
 from flowc.errors import FlowcError, UsageError
 from flowc.extract.behind_feeds import changes_nothing, not_waited_for
 from flowc.extract.expand_calls import expand_calls_to, is_call, passed_on
 from flowc.extract.feed_specs import FeedSpec, plain_name
-from flowc.extract.interface import Interface, feed_of, inside_loops, named_apart
+from flowc.extract.interface import Interface, feed_of, inside_loops, is_placeholder, named_apart
+from flowc.extract.size_unification import BATCH
 from flowc.graph import Graph, Operation, Tensor
-from flowc.graph.fetch_set import Feed, Fetch
+from flowc.graph.fetch_set import Feed, Fetch, FetchSet
+from flowc.graph.shape import bracketed
+from flowc.ir.dims import Dim, Symbol, substitute, symbol, symbols_of
 from flowc.ir.traversal import inputs_first, reachable
+
+LONG = 24  # letters of a size's name that nobody wants to type
 
 
 def without(graph: Graph, wanted: Interface, names: Iterable[str]) -> Interface | None:
@@ -49,16 +55,54 @@ def without(graph: Graph, wanted: Interface, names: Iterable[str]) -> Interface 
     return Interface(feeds, fetches, targets, done)
 
 
+def feeds_missing(wanted: FetchSet) -> str:
+    """`--feed` for each placeholder that a fetch set needs and does not feed."""
+    fed = {f.tensor for f in wanted.feeds}
+
+    def before(op: Operation) -> list[Operation]:
+        waits = [c for c in op.control_inputs if c not in wanted.done]
+        return [*(t.op for t in op.inputs if t not in fed), *waits]
+
+    ends = [*(f.tensor.op for f in wanted.fetches if f.tensor not in fed), *wanted.targets]
+    words = []
+    for op in reachable(ends, before):
+        if is_placeholder(op) and op.output(0) not in fed:
+            tensor = op.output(0)
+            spec = (
+                f"{op.name}={tensor.base_dtype or 'DTYPE'}{bracketed(tensor.shape.sizes, '[...]')}"
+            )
+            words.append(f"--feed {shlex.quote(spec)}")
+    return " ".join(sorted(words))
+
+
 def command_line(graph: Graph, wanted: Interface, allow: Iterable[str] = ()) -> str:
     """The arguments with which `flowc compile` makes a library of the fetch set."""
     words = ["flowc", "compile", graph.source.path, "-o", "OUT.so"]
+    names = _short_sizes(wanted.feeds)
     for feed in wanted.feeds:
-        words += ["--feed", f"{feed.name}={feed.type}".replace(" ", "")]
+        shown = feed.type.with_dims(substitute(d, names) for d in feed.type.dims)
+        words += ["--feed", f"{feed.name}={shown}".replace(" ", "")]
     for name in [*(f.name for f in wanted.fetches), *(op.name for op in wanted.targets)]:
         words += ["--fetch", name]
     for name in allow:
         words += ["--allow", name]
     return shlex.join(words)
+
+
+def _short_sizes(feeds: Sequence[Feed]) -> dict[Symbol, Dim]:
+    """`n0`, `n1`, ... for sizes that nobody named and whose names are long; for `batch`, too, where
+    several sizes lead, so that it need not be the batch of the model."""
+    inner = [f for f in feeds if not is_placeholder(f.tensor.op)]
+    every = symbols_of(*(d for f in feeds for d in f.type.dims))
+    leading = symbols_of(*(f.type.dims[0] for f in feeds if f.type.dims))
+    kept = symbols_of(*(d for f in feeds if f not in inner for d in f.type.dims))
+    taken = {size.name for size in every}
+    free = (name for name in (f"n{number}" for number in count()) if name not in taken)
+    return {
+        size: symbol(next(free))
+        for size in symbols_of(*(f.type.dims[axis] for f in inner for axis in f.open))
+        if size not in kept and (len(size.name) > LONG or (size.name == BATCH and len(leading) > 1))
+    }
 
 
 def _standing_for(graph: Graph, name: str) -> Operation | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import chain
 from typing import Any
 
@@ -37,6 +38,7 @@ _NO_RESULT = re.compile(
 _ASIDE = SWITCH | {"Shape"}
 # Where tf.gradients and a Saver put their nodes.
 _BOOKKEEPING = re.compile(r"(.*/)?(gradients|save)(_\d+)?/.*")
+LIKE_AN_END = 0.75  # how like the last part of another name one has to be to be taken for a slip
 LOOPS_LIMIT = 100  # loops in one another; more in what is malformed
 
 
@@ -73,11 +75,18 @@ def element_named(graph: Graph, name: str, role: str) -> Tensor:
         what = f"has no output {name.partition(':')[2] or '0'}"
         if op_name not in graph:
             what = "is not in the graph"
-        near = did_you_mean(op_name, known) or did_you_mean(
-            op_name.rpartition("/")[2], (k.rpartition("/")[2] for k in known)
-        )
+        near = did_you_mean(op_name, known) or _with_that_end(op_name, known)
         text = f"{role} {name!r}: '{op_name}' {what}"
         raise UnknownNameError(text + _signature_text(graph), hint=near) from None
+
+
+def _with_that_end(name: str, known: Iterable[str]) -> str | None:
+    """`did you mean 'scope/relu'?` for a name whose last part is like that of one elsewhere."""
+    ends: dict[str, list[str]] = {}
+    for other in known:
+        ends.setdefault(other.rpartition("/")[2], []).append(other)
+    near = get_close_matches(name.rpartition("/")[2], ends, 1, LIKE_AN_END)
+    return did_you_mean(name, ends[near[0]], least=0.0) if near else None
 
 
 def operations_named(graph: Graph, names: Iterable[str]) -> list[Operation]:
@@ -316,6 +325,7 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
     reached = _descendants(starts)
     awaited = {c for op in graph.get_operations() for c in op.control_inputs}
     inside = inside_loops(graph)
+    read_loops = _read_loops(graph)
     found: list[Tensor] = []
     spare: list[Tensor] = []
     for op in graph.get_operations():
@@ -326,7 +336,8 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
             continue
         if op in awaited or op in inside or any(t.consumers() for t in outputs):
             continue
-        wanted = op in reached and not _stands_aside(op)
+        is_left = op.type in EXIT and _loop_of(op) in read_loops
+        wanted = op in reached and not is_left and not _stands_aside(op)
         (found if wanted else spare).extend(outputs)
     return found or spare
 
@@ -343,6 +354,19 @@ def inside_loops(graph: Graph) -> set[Operation]:
             depths[op] = depth
             stack += [user for t in op.outputs for user in t.consumers()]
     return set(depths)
+
+
+def _read_loops(graph: Graph) -> set[Operation | None]:
+    """Loops of which some result is read: what nobody reads of their others, a counter, is nothing
+    that a model is asked for."""
+    exits = (op for op in graph.get_operations() if op.type in EXIT)
+    return {_loop_of(op) for op in exits if any(t.consumers() for t in op.outputs)}
+
+
+def _loop_of(exit_: Operation) -> Operation | None:
+    """What says whether the loop goes on of which an operation is a result."""
+    switch = exit_.inputs[0].op
+    return switch.inputs[1].op if switch.type in SWITCH else None
 
 
 def _stands_aside(op: Operation) -> bool:

@@ -43,6 +43,35 @@ def test_a_model_and_a_library(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run_command_line(["bench", library, "--batch", "0"]) == 2
 
 
+def test_inputs_that_are_given_and_parts_that_are_fed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tf.Graph().as_default() as graph:
+        words = tf.placeholder(tf.string, [None], name="words")
+        lengths = tf.strings.length(words, name="lengths")
+        tf.multiply(lengths, tf.placeholder(tf.int32, [None], name="weights"), name="result")
+    model, library = str(tmp_path / "model.pb"), str(tmp_path / "model.so")
+    tf.train.write_graph(graph, str(tmp_path), "model.pb", as_text=False)
+
+    def bench(*words: str) -> tuple[int, str, str]:
+        code = run_command_line(["bench", *words, "--seconds", "0"])
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    assert bench(model)[0] == 2  # nobody makes random strings
+    code, out, _ = bench(model, "--input", "words:0=['a', 'bc', 'd']")
+    assert code == 0 and out.splitlines()[1].split()[0] == "3"  # the batch is that of the words
+    code, _, err = bench(model, "--input", "word=['a']")
+    assert code == 2 and "no input is named 'word'\n  try: did you mean 'words'?" in err
+    cut = ["--feed", "lengths=i32[batch]", "--feed", "weights=i32[batch]"]
+    code, out, _ = bench(model, *cut, "--batch", "2", "--per-kernel")
+    assert code == 0 and out.splitlines()[1].split()[0] == "2" and "StringLength" not in out
+    assert run_command_line(["compile", model, "-o", library, *cut]) == 0
+    code, out, _ = bench(library, "--input", "lengths=[1, 2, 3, 4]")
+    assert code == 0 and out.splitlines()[-1].split()[0] == "4"
+    assert bench(library, *cut)[0] == 2
+
+
 def test_every_kernel_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 6, 6, 3], name="x")

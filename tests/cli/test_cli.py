@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import flowc as tf
 from flowc.cli.entry import run_command_line
 from flowc.codegen.link.linker import find_linker
 from flowc.importer.tensorflow_ops import tensorflow_ops
@@ -294,7 +295,39 @@ def test_inspect_marks_what_no_output_needs(flowc: Command, tmp_path: Path) -> N
     path.write_text(SCALE + 'node { name: "save/a" op: "MadeUp" input: "inner/scaled" }')
     found = json.loads(flowc("inspect", path, "--json").out)
     assert found["elsewhere"]["MadeUp"]["count"] == 1 and found["cannot_compile"] == {}
-    assert "       1  MadeUp  cannot compile" in flowc("inspect", path).out
+    shown = flowc("inspect", path).out
+    assert "       1  MadeUp  cannot compile (not in these outputs)\n" in shown
+
+
+def test_inputs_that_are_not_fed_are_named_all_at_once(flowc: Command, tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        x, y = (tf.placeholder(tf.float32, [None, 4], name=name) for name in "xy")
+        tf.add(x * y, tf.placeholder(tf.float32, [], name="z"), name="out")
+        tf.train.write_graph(tf.get_default_graph(), str(tmp_path), "m.pb", as_text=False)
+    model, more = tmp_path / "m.pb", ["--feed", "x=f32[?,4]", "--feed", "z=f32[]"]
+    for words in (["compile", model, "-o", tmp_path / "m.so"], ["check", model]):
+        done = flowc(*words, "--feed", "y")
+        assert done.code != 0 and "You must feed a value for placeholder tensor" in done.err
+        assert "  try: feed it too: --feed 'x=f32[?,4]' --feed 'z=f32[]'\n" in done.err
+    assert flowc("check", model, "--feed", "y", *more).code == 0
+    # A name for a size that is a number in the model is not silently dropped.
+    named = ["--feed", "y=f32[batch,width]", *more]
+    compiled = flowc("compile", model, "-o", tmp_path / "m.so", *named, "--emit", "plan").err
+    for text in (compiled, flowc("check", model, *named).out):
+        assert "the model fixes dim 1 of y at 4: no 'width'\n" in text and "dim 0" not in text
+
+
+def test_inspect_says_what_no_library_can_hold(flowc: Command, tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        words = tf.placeholder(tf.string, [None], name="words")
+        lengths = tf.strings.length(words, name="lengths")
+        tf.saved_model.simple_save(session, str(tmp_path / "m"), {"w": words}, {"n": lengths})
+    shown = flowc("inspect", tmp_path / "m").out
+    nodes = "flowc can run these outputs in a Session: 1 nodes"
+    assert shown.endswith(f"{nodes}; not in a library: flowc check {tmp_path / 'm'}\n")
+    # The default signature is said once.
+    below = "signature serving_default (default): the inputs and outputs below\ninputs\n  w: "
+    assert below in shown and shown.count("  n: i32[") == 1
 
 
 def test_inspect_names_what_cannot_be_compiled(flowc: Command, tmp_path: Path) -> None:

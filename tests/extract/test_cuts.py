@@ -93,3 +93,19 @@ def test_an_unknown_name_shows_the_signature(
     assert run_command_line(args) == 2
     text = capsys.readouterr().err
     assert "signature serving_default: inputs images (x:0); outputs out (y:0)" in text
+
+
+def test_sizes_of_cut_inputs_have_short_names(tmp_path: Path) -> None:
+    with flowc.Graph().as_default() as graph:
+        parts = []
+        for scope in ("a_scope_of_some_length", "another_scope_of_some_length"):
+            with flowc.name_scope(scope):
+                words = flowc.placeholder(flowc.string, [None], name="words")
+                found = flowc.strings.length(words, name="lengths_of_all_the_words")
+                parts.append(flowc.reduce_sum(found))
+        scale = flowc.placeholder(flowc.int32, [None], name="scale")
+        flowc.multiply(flowc.add_n(parts), flowc.reduce_sum(scale), name="out")
+    flowc.train.write_graph(graph, str(tmp_path), "m.pb", as_text=False)
+    command = checked(flowc.load_graph(tmp_path / "m.pb"), (), ("out",))["command"]
+    assert "scale=i32[batch]" in command  # that of the model's own input
+    assert sorted(re.findall(r"i32\[(.*?)\]", command)) == ["batch", "n0", "n1"]

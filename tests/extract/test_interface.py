@@ -80,6 +80,20 @@ def test_default_fetches_are_sinks_behind_placeholders(graph: Graph) -> None:
         choose_interface(bare)
 
 
+def test_what_nobody_reads_of_a_loop_is_no_default_fetch() -> None:
+    def doubled(x: tf.Tensor, name: str) -> list[tf.Tensor]:
+        step = lambda i, value: (i + 1, value * 2)
+        return tf.while_loop(lambda i, _: i < 3, step, [tf.size(x), x], name=name)
+
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        doubled(x, "alone")
+        assert [f.name for f in choose_fetches(graph)] == ["alone/Exit", "alone/Exit_1"]
+        tf.identity(doubled(x, "read")[1], name="out")
+        found = [f.name for f in choose_fetches(graph)]
+        assert found == ["alone/Exit", "alone/Exit_1", "out"]
+
+
 def test_feeds_complete_and_contradict_the_graph(graph: Graph) -> None:
     (feed,) = choose_feeds(graph, "in/x=[n,4]")
     assert str(feed.type) == "f32[n,4]"
@@ -103,6 +117,17 @@ def test_unknown_names_say_the_nearest(graph: Graph) -> None:
         choose_feeds(graph, "in/y")
     with pytest.raises(UnknownNameError, match="did you mean 'hidden'"):
         choose_fetches(graph, ["hiden"])
+    for slip, names in {
+        "HIDDEN": "'hidden'",
+        "hid": "'hidden'",
+        "other/scope/hiden": "'hidden'",
+        "some/long/scope/x": "'in/x'",
+    }.items():
+        with pytest.raises(UnknownNameError, match=rf"did you mean {names}\?"):
+            choose_fetches(graph, [slip])
+    with pytest.raises(UnknownNameError) as caught:
+        choose_fetches(graph, ["some/long/scope/nothing"])
+    assert caught.value.hint is None
     with pytest.raises(UnknownNameError, match="has no output 3"):
         choose_fetches(graph, ["hidden:3"])
 
@@ -182,4 +207,4 @@ def test_sinks_leave_out_what_loops_inside_of_loops_give() -> None:
 
         found = tf.while_loop(lambda i, _: i < n, body, (0, 0))
         tf.identity(found[1], name="total")
-        assert [f.name for f in choose_fetches(graph)] == ["while/Exit", "total"]
+        assert [f.name for f in choose_fetches(graph)] == ["total"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import InvalidArgumentError
+from flowc.errors import UNFED, InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Decompose, Elementwise, Extracted, Lowering
@@ -121,8 +121,7 @@ def _pass_through(b: Any, node: Node) -> Any:
 def _unfed(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     dtype = attrs["dtype"]
     raise InvalidArgumentError(
-        f"You must feed a value for placeholder tensor '{x.name}' with dtype "
-        f"{'float' if dtype is dtypes.f32 else dtype.name}"
+        f"{UNFED} '{x.name}' with dtype {'float' if dtype is dtypes.f32 else dtype.name}"
     )
 
 
