@@ -101,7 +101,8 @@ def write_library(
     written = dict(texts or {})
     if header is not None:
         rows = [(m.prefix, m.program.metadata) for m in models]
-        written[header] = header_text(rows, stem_of(out), _checksum(models)).encode()
+        names = {m.prefix: m.about["signature"] for m in models if "signature" in m.about}
+        written[header] = header_text(rows, stem_of(out), _checksum(models), names).encode()
     if archive is not None and linked:
         raise UsageError(
             f"a static library cannot hold the kernels of {', '.join(linked)}",

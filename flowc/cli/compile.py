@@ -324,7 +324,7 @@ def _compiled(
             extracted=extracted,
             report=report,
             watch=_watcher(wish, shown),
-            kernels=shown.counting_kernels(),
+            kernels=shown.counting_kernels(report.stages),
         )
     except UnsupportedError as error:
         error.hint = hint_of(graph, chosen, error)

@@ -6,6 +6,7 @@ is given is written, and rich is not imported.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
@@ -17,6 +18,7 @@ from flowc.cache.store import KernelCache, kernel_cache
 
 if TYPE_CHECKING:
     from flowc.codegen.kernels.kernel import Kernel
+    from flowc.codegen.program import Stages
     from flowc.codegen.target import Target
 
 
@@ -30,21 +32,22 @@ class Progress:
         """A note that stays."""
         print(text, file=sys.stderr)
 
-    def counting_kernels(self) -> KernelCache:
-        """The cache of kernels, which tells of each one that is asked for."""
-        return _CountingKernels(kernel_cache(), self)
+    def counting_kernels(self, made: Stages) -> KernelCache:
+        """The cache of kernels, which tells of each one that is asked for, and how many of `made`
+        there are."""
+        return _CountingKernels(kernel_cache(), self, made)
 
 
 class _CountingKernels(KernelCache):
-    def __init__(self, cache: KernelCache, shown: Progress) -> None:
+    def __init__(self, cache: KernelCache, shown: Progress, made: Stages) -> None:
         super().__init__(cache.disk)
         self.objects = cache.objects
-        self.shown = shown
-        self.count = 0
+        self.shown, self.made = shown, made
+        self.numbers = itertools.count(1)
 
     def object_of(self, kernel: Kernel, target: Target) -> bytes:
-        self.count += 1
-        self.shown.stage(f"kernel {self.count}")
+        # Several threads compile: the next number is each time another one.
+        self.shown.stage(f"kernel {next(self.numbers)} of {len(self.made.kernels)}")
         return super().object_of(kernel, target)
 
 

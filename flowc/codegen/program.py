@@ -127,6 +127,7 @@ def compile_program(
         on_device = target.on_device(c)
         launches = launches_of(c, target, on_device)
         kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
+        stages.kernels = kernels  # before any is compiled: who counts them knows how many there are
         objects = threads.map(compile_kernel, kernels.values())
         plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, own)
         kept = [] if keeps_values else [(v.input, v.output) for v in spec.reads]
@@ -135,7 +136,7 @@ def compile_program(
         sizes, input_sizes = size_symbols(plan)
         tables = DriverTables(sizes, input_sizes, weights.offset, lambda: weights.size)
         driver = emit_driver(plan, launches, tables, target, traced)
-        stages.plan, stages.kernels, stages.driver = plan, kernels, driver
+        stages.plan, stages.driver = plan, driver
         stages.seconds["plan"] = time.perf_counter() - clock
         loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
         speed = 1 if loops else 0

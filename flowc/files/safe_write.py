@@ -204,6 +204,11 @@ def _refusal(path: Path, why: str) -> OSError:
     return OSError(errno.EEXIST, f"cannot be written: {why}", str(path))
 
 
+def _starts_with(name: str, beside: str) -> bool:
+    """Whether a file is one of those beside a path: `tempfile` gives absolute names."""
+    return os.path.abspath(name).startswith(os.path.abspath(beside))
+
+
 @contextmanager
 def _naming(path: Path, size: int | None = None, beside: str | None = None) -> Iterator[None]:
     """Errors without a name, and those of what is written `beside`, name the path."""
@@ -211,7 +216,7 @@ def _naming(path: Path, size: int | None = None, beside: str | None = None) -> I
         yield
     except OSError as error:
         name = error.filename
-        if isinstance(name, str) and not (beside and name.startswith(beside)):
+        if isinstance(name, str) and not (beside and _starts_with(name, beside)):
             raise
         needed = "" if size is None else f" ({size} bytes are needed)"
         text = f"cannot be written: {error.strerror}{needed}"

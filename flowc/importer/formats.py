@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from flowc.encoding.wire import BYTES, VARINT, FileBytes, fields
@@ -48,6 +49,7 @@ _FOREIGN = (
     (0, b"\x7fELF", "a shared library or program", "`flowc run` and `inspect` take libraries: "),
 )
 _ONNX = re.compile(rb"\x08[\x03-\x7f][\x12\x1a\x22\x2a\x32\x3a\x42]")
+_SHARD = re.compile(r"\.data-\d{5}-of-\d{5}$")
 _TABLE_MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that texts do not have
 _FIELD_OF_TEXT = re.compile(rb"(?:\s|#[^\n]*\n)*([A-Za-z_]\w*)\s*[:{<]")
@@ -70,6 +72,15 @@ def detect(region: FileBytes) -> tuple[Kind, Encoding]:
         raise InvalidModelError(
             f"{region.name}: this is the index of a checkpoint, which holds no graph",
             hint="give the .meta file, and this checkpoint with --checkpoint",
+        )
+    if head.startswith(b"model_checkpoint_path:"):
+        what, other = "the state file of checkpoints", "MODEL"
+    elif _SHARD.search(region.name):
+        what, other = "a data file of a checkpoint", _SHARD.sub("", Path(region.name).name)
+    if what:
+        raise InvalidModelError(
+            f"{region.name}: this is {what}, which holds no graph",
+            hint=f"give the .meta file, as in {other}.meta",
         )
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     # A node of 123 bytes, at the beginning of a binary GraphDef, looks like a brace.

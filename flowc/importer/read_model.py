@@ -18,7 +18,7 @@ from flowc.checkpoint.locate import (
 )
 from flowc.checkpoint.reader import CheckpointReader
 from flowc.encoding.wire import FileBytes, open_region, parts
-from flowc.errors import UnknownNameError, UsageError, did_you_mean
+from flowc.errors import NotFoundError, UnknownNameError, UsageError, did_you_mean
 from flowc.graph.graph import Graph
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.main_operation import main_operation_of
@@ -63,6 +63,9 @@ def read_model(model: ModelRequest) -> Graph:
     path, checkpoint, tags = Path(model.path), model.checkpoint, model.tags
     within = path if path.is_dir() and not model.allow_links else None
     file = saved_model_file(path) if path.is_dir() else path
+    meta_file = Path(f"{path}.meta")
+    if not file.exists() and meta_file.is_file():
+        raise NotFoundError(f"{path}: no such file", hint=f"name the file: {meta_file}")
     region = open_region(file, within)
     kind, encoding = detect(region)
     if tags is not None and kind is not Kind.SAVED_MODEL:

@@ -18,6 +18,8 @@ from flowc.codegen.compiled import LOG_WORD, MOST_NOTES, ProgramMetadata, Traced
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, Symbol, evaluate
 
+WORD = ctypes.sizeof(ctypes.c_int64)
+
 
 @dataclass(frozen=True, slots=True)
 class TracedOutput:
@@ -40,19 +42,20 @@ class TracedRun:
     bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunNotes:
-    """What one run of a native function noted, as it stands in the log."""
+    """What one run of a native function noted, as it stands in the log. (Not frozen: one is made
+    within each measured run, and such a class takes four times as long to fill.)"""
 
     steps: tuple[TracedStep, ...]
     symbols: Sequence[Symbol]
     sizes: tuple[int, ...]
-    rows: np.ndarray  # [notes, 3]: the number of the step, its start and its end
+    notes: bytes  # three words each: the number of the step, its start and its end
 
     def runs(self) -> Iterator[TracedRun]:
         env = dict(zip(self.symbols, self.sizes))
         told = [_told(step, env) for step in self.steps]
-        for number, start, end in self.rows.tolist():
+        for number, start, end in np.frombuffer(self.notes, np.int64).reshape(-1, 3).tolist():
             yield TracedRun(self.steps[number], start, end, *told[number])
 
 
@@ -88,20 +91,40 @@ class TracedCode:
         self._trace_of_run = trace_of_run
         self._steps = metadata.steps
         self._sizes = [Symbol(name) for name in metadata.sizes]
+        self._size_table = ctypes.c_int64 * max(1, len(self._sizes))
+        # Logs that no run writes to: a new one is large enough that the system has to map its
+        # pages, which takes as long as a hundred notes.
+        self._free: list[_Log] = []
 
     def __call__(self, *arguments: Any) -> int:
-        log = np.empty(1 + 3 * MOST_NOTES, np.int64)
-        log[0] = 0
-        _, _, sizes, _, _, status, _ = arguments
-        word = ctypes.sizeof(ctypes.c_int64)
-        ctypes.c_int64.from_address(status.value + LOG_WORD * word).value = log.ctypes.data
-        code = self._run(*arguments)
-        trace = self._trace_of_run()
-        if trace is not None:
-            table = (ctypes.c_int64 * max(1, len(self._sizes))).from_address(sizes.value)
-            rows = log[1 : 1 + 3 * log[0]].reshape(-1, 3).copy()
-            trace.notes.append(RunNotes(self._steps, self._sizes, tuple(table), rows))
+        try:
+            log = self._free.pop()
+        except IndexError:
+            log = _Log()
+        try:
+            log.count.value = 0
+            _, _, sizes, _, _, status, _ = arguments
+            ctypes.c_int64.from_address(status.value + LOG_WORD * WORD).value = log.address
+            code = self._run(*arguments)
+            trace = self._trace_of_run()
+            if trace is not None:
+                table = self._size_table.from_address(sizes.value)
+                notes = ctypes.string_at(log.address + WORD, 3 * WORD * log.count.value)
+                trace.notes.append(RunNotes(self._steps, self._sizes, tuple(table), notes))
+        finally:
+            self._free.append(log)
         return code
+
+
+class _Log:
+    """Memory for the notes of one run: their number, and three words each."""
+
+    __slots__ = ("address", "count", "words")
+
+    def __init__(self) -> None:
+        self.words = np.empty(1 + 3 * MOST_NOTES, np.int64)
+        self.address: int = self.words.ctypes.data
+        self.count = ctypes.c_int64.from_address(self.address)
 
 
 def _told(step: TracedStep, sizes: dict[Symbol, int]) -> tuple[Any, int | None, int | None]:

@@ -119,7 +119,13 @@ class Model:
 
     def __repr__(self) -> str:
         ports = "; ".join(", ".join(map(str, p)) for p in (self.inputs, self.outputs))
-        return f"<Model {self.name!r}: {ports.replace('; ', ' -> ')}>"
+        return f"<Model {self._title}: {ports.replace('; ', ' -> ')}>"
+
+    @property
+    def _title(self) -> str:
+        """The name, and that of the signature in a library of several."""
+        signature = self.metadata.get("signature")
+        return repr(self.name) + (f", signature {signature!r}" if signature else "")
 
     @property
     def abi_version(self) -> int:

@@ -113,6 +113,11 @@ def test_signatures_of_one_library(folder: Path, capsys: pytest.CaptureFixture[s
     assert first.metadata["signatures"] == {"half-of": "all_half_of", "square": "all_square"}
     with pytest.raises(flowc_runtime.LoadError, match="no signature 'cube'; it has half-of, sq"):
         flowc_runtime.load(out, "cube")
+    assert repr(square).startswith("<Model 'all', signature 'square': x: float32[")
+    header = (folder / "all.h").read_text()
+    for name, functions in (("half-of", "all_half_of_..."), ("square", "all_square_...")):
+        assert f"/* all, signature {name} (functions {functions}): a model compiled" in header
+    assert header.count("Generated: edits are lost") == 2
     source = folder / "all.c"
     source.write_text(
         '#include "all.h"\nint main(void) { return all_square_input_count() + '
@@ -123,6 +128,26 @@ def test_signatures_of_one_library(folder: Path, capsys: pytest.CaptureFixture[s
         built = _built(folder, "all", str(source), path, f"-Wl,-rpath,{folder}")
         assert built.returncode == 0, built.stderr
         assert subprocess.run([folder / "all"]).returncode == 0
+
+
+def test_messages_in_c_name_the_functions_of_their_signature(tmp_path: Path) -> None:
+    saved = str(tmp_path / "saved")
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [], "x")
+        calls = tf.Variable(0.0, name="calls")
+        y = tf.assign_add(calls, x)
+        session.run(calls.initializer)
+        signatures = {
+            name: tf.saved_model.predict_signature_def({"x": x}, {"y": y}) for name in ("a", "b")
+        }
+        builder = tf.saved_model.builder.SavedModelBuilder(saved)
+        builder.add_meta_graph_and_variables(session, ["serve"], signatures)
+        builder.save()
+    args = ["compile", saved, "-o", str(tmp_path / "m.so"), "--signature", "a,b"]
+    assert run_command_line(args) == 0
+    second = flowc_runtime.load(tmp_path / "m.so", "b")._library
+    assert second.flowc_run(None, None, None, None)
+    assert b"m_b_instance_create and run it with m_b_instance_run" in second.flowc_last_error()
 
 
 def test_what_does_not_go_together(folder: Path) -> None:

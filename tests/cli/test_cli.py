@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -202,10 +203,47 @@ def test_a_library_with_a_linker_alone(
     )
 
 
+def test_the_first_of_several_runs_is_not_in_the_profile(flowc: Command, scale: Path) -> None:
+    run = ("run", scale, "--input", "x=[[1,2,3]]", "--profile")
+    assert re.search(r" 3 runs of \d+ steps", flowc(*run, "--repeat", "4").err)
+    once = flowc(*run).err
+    assert " 1 runs of" in once and "--repeat 2 or more" in once
+
+
+@needs_cc
+def test_a_linker_that_says_nothing_is_named(
+    flowc: Command, scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = tmp_path / "silent-cc"
+    silent.write_text("#!/bin/sh\nexit 7\n")
+    silent.chmod(0o755)
+    monkeypatch.setenv("CC", str(silent))
+    said = flowc("compile", scale, "-o", tmp_path / "m.so").err
+    assert f"the linker {silent} failed with exit code 7, and said nothing" in said
+
+
+def test_a_place_that_takes_no_files_has_the_name_that_was_given(
+    flowc: Command, scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(dir: Path) -> None:
+        name = os.path.join(os.path.abspath(dir), "tmpowyss24w")
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), name)
+
+    (tmp_path / "full").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.TemporaryFile", refuses)
+    said = flowc("compile", scale, "-o", "full/m.so").err
+    assert "full/m.so: cannot be written: Read-only file system" in said
+    assert "tmpowyss24w" not in said
+
+
 def test_verbose_says_every_stage(flowc: Command, scale: Path, tmp_path: Path) -> None:
     said = flowc("compile", scale, "-o", tmp_path / "m.so", "-v").err
-    for words in ("s  reading", "s  pass fuse: ", "s  kernel 1", "s  writing", "s  done"):
+    for words in ("s  reading", "s  pass fuse: ", "s  writing", "s  done"):
         assert words in said
+    numbers = re.findall(r"s  kernel (\d+) of (\d+)", said)
+    assert sorted(int(n) for n, _ in numbers) == list(range(1, len(numbers) + 1))
+    assert {int(of) for _, of in numbers} == {len(numbers)}
     assert "pass fuse" not in flowc("compile", scale, "-o", tmp_path / "m.so").err
 
 

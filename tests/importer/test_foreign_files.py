@@ -25,6 +25,19 @@ def test_they_are_named_with_the_way_out(name: str, tmp_path: Path) -> None:
         tf.load_graph(tmp_path / name)
 
 
+def test_files_of_a_checkpoint_name_its_meta_file(tmp_path: Path) -> None:
+    (tmp_path / "m-6.meta").write_bytes(b"")
+    for name, data, said, hint in (
+        ("m-6", None, "m-6: no such file", "name the file: .*m-6.meta"),
+        ("m-6.data-00000-of-00001", b"\x3f\x80", "a data file of a checkpoint", "m-6.meta"),
+        ("checkpoint", b'model_checkpoint_path: "m-6"', "the state file of checkp", ".meta file"),
+    ):
+        if data is not None:
+            (tmp_path / name).write_bytes(data)
+        with pytest.raises(tf.errors.FlowcError, match=f"(?s){said}.*{hint}"):
+            tf.load_graph(tmp_path / name)
+
+
 def test_names_that_are_near_are_those_of_tensors() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         tf.placeholder(tf.int32, [], name="ids")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -84,6 +85,22 @@ def test_runs_that_ask_for_nothing_are_not_traced() -> None:
         session.run(x, {"p:0": 1.0}, options=graphs, run_metadata=told)
     assert not told.step_stats.dev_stats
     assert [node.name for node in told.partition_graphs[0].node] == ["x", "p", "mul"]
+
+
+def test_a_traced_run_takes_no_memory_for_a_whole_log() -> None:
+    x = tf.placeholder(tf.float32, [4])
+    y = tf.nn.relu(x) + 1
+    session = tf.Session()
+    with tf.profile(session) as found:
+        session.run(y, {x: np.ones(4, np.float32)})
+        tracemalloc.start()
+        for _ in range(3):
+            session.run(y, {x: np.ones(4, np.float32)})
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 100_000, "a log of 65,536 notes is 1.5 MB"
+    times = [(step.start, step.end) for run in found.runs() for step in run]
+    assert times == sorted(times) and len(set(times)) == len(times) >= 4
 
 
 def test_timeline() -> None:

@@ -8,9 +8,9 @@ that it would run without this module: `run` is replaced as long as a profile is
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -80,9 +80,8 @@ class Profile:
     ) -> None:
         self._owner, self._logdir = owner, logdir
         self._first, self._last = batches
-        self._seen = 0
+        self._numbers = itertools.count(1)  # of runs; each thread gets another
         self._traces: list[tuple[Graph, Trace]] = []
-        self._lock = threading.Lock()
         self._before: tuple[bool, Any] | None = None
 
     # -- as long as it is on
@@ -133,12 +132,13 @@ class Profile:
                 return plain(*arguments, fetches, feed_dict, options, run_metadata)
             trace = Trace()
             results = session.run_traced(trace, fetches, feed_dict, options)
-            with self._lock:
-                self._traces.append((session.graph, trace))
+            self._traces.append((session.graph, trace))
             return results
 
-        def of_one(*given: Any, **named: Any) -> Any:
-            return run(self._owner, *given, **named)
+        def of_one(
+            fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+        ) -> Any:
+            return run(self._owner, fetches, feed_dict, options, run_metadata)
 
         found: Any = run if is_class else of_one
         found.profile = self
@@ -146,9 +146,8 @@ class Profile:
 
     def _takes(self) -> bool:
         """Whether the run that begins is one of those asked for."""
-        with self._lock:
-            self._seen += 1
-            return self._first <= self._seen and (self._last is None or self._seen <= self._last)
+        number = next(self._numbers)
+        return self._first <= number and (self._last is None or number <= self._last)
 
     # -- what was found
 

@@ -81,7 +81,7 @@ def c_abi_text(
     DescriptionEmitter(abi, about or {}).emit()
     SizesEmitter(abi).emit()
     _CallEmitter(abi, threads).emit()
-    InstanceEmitter(abi).emit()
+    InstanceEmitter(abi, (about or {}).get("prefix", "flowc")).emit()
     call_at_load(abi.module, started)
     call_at_unload(abi.module, ended)
     for function in abi.module.functions:

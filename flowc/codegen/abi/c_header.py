@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flowc.codegen.abi.model import dims_text, ports_of
@@ -162,15 +162,22 @@ _FUNCTION = re.compile(r"\bflowc_(?!instance\b)")
 _FUNCTION_NAMES = sorted(set(re.findall(r"\b(flowc_\w+)\(", DECLARATIONS)))
 
 
-def header_text(models: Sequence[tuple[str, ProgramMetadata]], stem: str, contents: int = 0) -> str:
+def header_text(
+    models: Sequence[tuple[str, ProgramMetadata]],
+    stem: str,
+    contents: int = 0,
+    signatures: Mapping[str, str] | None = None,
+) -> str:
     """The header for the library `stem`.so with these models; of each the prefix that its functions
-    have, and in capitals its constants. `contents`: a number that other code and weights change."""
+    have, and in capitals its constants. `contents`: a number that other code and weights change;
+    `signatures`: by the prefix of a model, the name of its signature."""
+    named = signatures or {}
     guard = f"{identifier(stem).upper()}_H"
     mark = zlib.crc32(repr([(p, m.to_json()) for p, m in models]).encode(), contents)
     parts = [part for prefix, metadata in models for part in _model_lines(prefix, metadata)]
     return "\n".join(
         [
-            *(line for _, metadata in models for line in _comment_lines(metadata)),
+            *(line for p, metadata in models for line in _comment_lines(metadata, p, named.get(p))),
             f"#ifdef {guard}",
             f"#if {guard} != {mark:#x}",
             f'#error "two models are named {identifier(stem)}: give one another file name"',
@@ -230,10 +237,14 @@ def _plain_names(prefix: str) -> str:
     )
 
 
-def _comment_lines(metadata: ProgramMetadata) -> list[str]:
+def _comment_lines(metadata: ProgramMetadata, prefix: str, signature: str | None) -> list[str]:
+    whose = _comment(metadata.name)
+    if signature is not None:
+        whose += f", signature {_comment(signature)} (functions {prefix}_...)"
     ports = {kind: ports_of(metadata, kind) for kind in ("input", "output", "variable")}
     lines = [
-        f"/* {_comment(metadata.name)}: a model compiled by flowc {_comment(metadata.version)}.",
+        f"/* {whose}: a model compiled by flowc {_comment(metadata.version)}.",
+        " * Generated: edits are lost when the model is compiled again.",
         " *",
         *(line for kind, rows in ports.items() for line in _port_lines(kind, rows)),
         *(f" * object {i}: {_comment(o.name)}" for i, o in enumerate(metadata.spec.objects)),

@@ -35,8 +35,10 @@ ALIGNMENT = 64
 
 
 class InstanceEmitter:
-    def __init__(self, abi: AbiModule) -> None:
-        self.abi = abi
+    """`prefix`: what the functions begin with that messages tell of."""
+
+    def __init__(self, abi: AbiModule, prefix: str = "flowc") -> None:
+        self.abi, self.prefix = abi, prefix
         self.variables = abi.spec.variables
         self.objects = InstanceObjects(abi)
 
@@ -80,8 +82,8 @@ class InstanceEmitter:
             names = ", ".join(kept[:3])
             more = ", ..." if len(kept) > 3 else ""
             template = (
-                "the model has variables (%s%s): make an instance with flowc_instance_create and"
-                " run it with flowc_instance_run"
+                "the model has variables (%s%s): make an instance with "
+                f"{self.prefix}_instance_create and run it with {self.prefix}_instance_run"
             )
             self.abi.fail(w, BAD_ARGUMENT, template, w.text(names), w.text(more))
         else:

@@ -177,7 +177,8 @@ def _run(command: Sequence[str]) -> None:
         raise LinkError(f"cannot run {command[0]}: {error.strerror}") from error
     if done.returncode:
         words = (done.stderr or done.stdout).strip()[-2000:]
-        raise LinkError(f"the linker failed with exit code {done.returncode}:\n{words}")
+        text = f"the linker {command[0]} failed with exit code {done.returncode}"
+        raise LinkError(f"{text}:\n{words}" if words else f"{text}, and said nothing")
 
 
 def _check_made(made: Path, command: Sequence[str]) -> None:
