@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from api_snippets import Snippet
+from row_snippets_barriers import BARRIER_ROWS
 from row_snippets_datasets import DATASET_ROWS
 from row_snippets_extending import EXTENDING_ROWS
 from row_snippets_faults import FAULT_ROWS
@@ -27,6 +28,7 @@ ROW_SNIPPETS: tuple[Snippet, ...] = (
     *EXTENDING_ROWS,
     *IMAGE_ROWS,
     *FAULT_ROWS,
+    *BARRIER_ROWS,
 )
 
 # Programs in which flowc is seen to differ from TensorFlow, and how.
