@@ -67,11 +67,12 @@ def check_compression(compression: str) -> str:
     return compression
 
 
-def inflate_error(error: zlib.error) -> DataLossError:
-    """What TensorFlow says of compressed data that makes no sense."""
+def inflate_error(error: zlib.error, name: str | None = None) -> DataLossError:
+    """What TensorFlow says of compressed data, perhaps of a file, that makes no sense."""
     found = _ZLIB_TEXT.match(str(error))
     number, text = (found[1], found[2]) if found else ("-3", str(error))
-    return DataLossError(f"inflate() failed with error {number}: {text}")
+    hint = name and f"{name} is damaged, or compressed in another way than is said"
+    return DataLossError(f"inflate() failed with error {number}: {text}", hint=hint)
 
 
 class ByteStream:
@@ -110,7 +111,7 @@ class ByteStream:
             try:
                 found = self._inflate.decompress(given, self._piece)
             except zlib.error as error:
-                raise inflate_error(error) from None
+                raise inflate_error(error, self.name) from None
             if found:
                 return found
 

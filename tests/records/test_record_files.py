@@ -89,3 +89,26 @@ def test_a_length_is_not_believed(tmp_path: Path) -> None:
     path.write_bytes(length + struct.pack("<I", masked_crc(length)) + b"abc")
     said = "truncated record at 0' failed with Read less bytes than requested"
     assert read(path) == ([], ["DataLossError", said])
+
+
+@pytest.mark.parametrize("change", ["cut", "no gzip"])
+@pytest.mark.parametrize("form", ["queue", "dataset"])
+def test_the_error_of_a_pipeline_names_the_file(tmp_path: Path, form: str, change: str) -> None:
+    path = str(tmp_path / "some.records")
+    compression = "GZIP" if change == "no gzip" else ""
+    with tf.io.TFRecordWriter(path) as writer:
+        writer.write(b"x" * 50)
+    if change == "cut":
+        Path(path).write_bytes(Path(path).read_bytes()[:40])
+    with tf.Graph().as_default(), tf.Session() as session:
+        if form == "queue":
+            files = tf.FIFOQueue(1, tf.string, [[]])
+            session.run([files.enqueue(path)])
+            options = tf.python_io.TFRecordOptions(compression)
+            fetch = tf.TFRecordReader(options=options).read(files)[1]
+        else:
+            data = tf.data.TFRecordDataset(path, compression)
+            fetch = tf.data.make_one_shot_iterator(data).get_next()
+        with pytest.raises(tf.errors.DataLossError) as raised:
+            session.run(fetch)
+    assert path in str(raised.value)

@@ -229,3 +229,33 @@ def _sparse_accumulator() -> list[tuple[Any, Any]]:
     with tf.control_dependencies([put]):
         found = r.SparseAccumulatorTakeGradient(handle=handle, num_required=2, dtype=tf.float32)
     return [(found.indices, [0, 2]), (found.values, [[1], [3]]), (found.shape, [3, 1])]
+
+
+@example(
+    "Barrier",
+    "BarrierInsertMany",
+    "BarrierTakeMany",
+    "BarrierClose",
+    "BarrierReadySize",
+    "BarrierIncompleteSize",
+)
+def _barrier() -> list[tuple[Any, Any]]:
+    types = [tf.float32, tf.int32]
+    handle = r.Barrier(component_types=types, shapes=[[], [2]])
+    put = r.BarrierInsertMany(handle=handle, keys=["a", "b"], values=[1.0, 2.0], component_index=0)
+    with tf.control_dependencies([put]):
+        put = r.BarrierInsertMany(handle=handle, keys=["b"], values=[[3, 4]], component_index=1)
+    with tf.control_dependencies([put]):
+        sizes = [r.BarrierReadySize(handle=handle), r.BarrierIncompleteSize(handle=handle)]
+    with tf.control_dependencies(sizes):
+        found = r.BarrierTakeMany(handle=handle, num_elements=1, component_types=types)
+    with tf.control_dependencies([found.keys]):
+        closed = r.BarrierClose(handle=handle)
+    return [
+        (sizes[0], 1),
+        (sizes[1], 1),
+        (found.indices, [-(2**63)]),
+        (found.keys, [b"b"]),
+        (found.values[1], [[3, 4]]),
+        (closed, None),
+    ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from api_snippets import Snippet
+from row_snippets_barriers import BARRIER_ROWS
 from row_snippets_datasets import DATASET_ROWS
 from row_snippets_extending import EXTENDING_ROWS
+from row_snippets_faults import FAULT_ROWS
 from row_snippets_graphs import GRAPH_SNIPPETS
 from row_snippets_images import IMAGE_ROWS
 from row_snippets_inputs import INPUT_ROWS
@@ -25,6 +27,8 @@ ROW_SNIPPETS: tuple[Snippet, ...] = (
     *DATASET_ROWS,
     *EXTENDING_ROWS,
     *IMAGE_ROWS,
+    *FAULT_ROWS,
+    *BARRIER_ROWS,
 )
 
 # Programs in which flowc is seen to differ from TensorFlow, and how.

@@ -22,6 +22,7 @@ from flowc.ops.datasets.files import FileDataset, FileItems
 from flowc.ops.datasets.records import Given, define_dataset
 from flowc.records.lines import lines_of
 
+_OPEN_QUOTE = "Reached end of file without closing quoted field in record"
 _INTS = {dtypes.i32: (-(1 << 31), (1 << 31) - 1), dtypes.i64: (-(1 << 63), (1 << 63) - 1)}
 
 
@@ -83,7 +84,7 @@ class _Csv(FileDataset):
                     begun, size = [], 0
         if begun:
             if len(begun) > 1:
-                raise InvalidArgumentError("Reached end of file without closing quoted field")
+                raise InvalidArgumentError(_OPEN_QUOTE)
             yield begun[0].removesuffix(b"\r")
 
     def fields(self, line: bytes) -> list[bytes]:
@@ -109,7 +110,7 @@ class _Csv(FileDataset):
         while True:
             end = line.find(b'"', start)
             if end < 0:
-                raise InvalidArgumentError("Reached end of file without closing quoted field")
+                raise InvalidArgumentError(_OPEN_QUOTE)
             if line[end + 1 : end + 2] != b'"':
                 break
             start = end + 2

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import (
+    DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
@@ -161,7 +162,8 @@ class _FixedLength(FileDataset):
     def _check(self, name: str, size: int) -> None:
         body = size - self._header - self._footer
         if body % self._record:
-            raise InvalidArgumentError(
+            kind = DataLossError if self.compression else InvalidArgumentError
+            raise kind(
                 f"Excluding the header ({self._header} bytes) and footer ({self._footer} bytes), "
                 f'input file "{name}" has body length {body} bytes, which is not an exact multiple '
                 f"of the record length ({self._record} bytes)."

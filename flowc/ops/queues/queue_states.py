@@ -50,7 +50,7 @@ class Queue(TwoEnds):
             )
         if any(s is None or (None in s and not self.pads) for s in self.shapes):
             raise InvalidArgumentError(
-                f"{self.shown} has a shape that is not fully defined: {_shapes_shown(self.shapes)}"
+                f"{self.shown} has a shape that is not fully defined: {shapes_shown(self.shapes)}"
             )
 
     # -- what queues differ in
@@ -64,8 +64,8 @@ class Queue(TwoEnds):
     def _give_back(self, elements: Sequence[Element]) -> None:
         self._elements.extendleft(reversed(elements))
 
-    def _takable(self) -> int:
-        """How many elements may be taken now."""
+    def _takable(self, wanted: int = 1) -> int:
+        """How many elements may be taken now, by a run that wants so many."""
         return len(self._elements)
 
     # -- what runs do
@@ -167,8 +167,8 @@ class Queue(TwoEnds):
         said = f"Shared queue '{self.handle.name}' has "
         for name, mine, theirs in (
             ("capacity", self.capacity, wanted.capacity),
-            ("component types", _types_shown(self.dtypes), _types_shown(wanted.dtypes)),
-            ("component shapes", _shapes_shown(self.shapes), _shapes_shown(wanted.shapes)),
+            ("component types", types_shown(self.dtypes), types_shown(wanted.dtypes)),
+            ("component shapes", shapes_shown(self.shapes), shapes_shown(wanted.shapes)),
         ):
             if mine != theirs:
                 verb = "was" if name == "capacity" else "were"
@@ -181,8 +181,8 @@ class Queue(TwoEnds):
         """Raises `InvalidArgumentError` for other types than those of the components."""
         if tuple(types) != self.dtypes:
             raise InvalidArgumentError(
-                f"Signature mismatch, have: resource{inputs}->{_types_shown(types)} expected: "
-                f"resource{inputs}->{_types_shown(self.dtypes)}"
+                f"Signature mismatch, have: resource{inputs}->{types_shown(types)} expected: "
+                f"resource{inputs}->{types_shown(self.dtypes)}"
             )
 
     def check(self, components: Sequence[Any], leading: int) -> None:
@@ -192,8 +192,8 @@ class Queue(TwoEnds):
         types = [dtypes.string if isinstance(c, bytes) else as_dtype(c.dtype) for c in components]
         if types != [*self.dtypes]:
             raise InvalidArgumentError(
-                f"Signature mismatch, have: resource, {_types_shown(types)}-> expected: resource, "
-                f"{_types_shown(self.dtypes)}->"
+                f"Signature mismatch, have: resource, {types_shown(types)}-> expected: resource, "
+                f"{types_shown(self.dtypes)}->"
             )
         shapes: list[tuple[int, ...]] = [
             c.shape if isinstance(c, np.ndarray) else () for c in components
@@ -268,7 +268,7 @@ class _Batch:
                 return attempt.fail(queue._end_error(self._left, size))
             self._left = found
         outcome = Outcome.NO_PROGRESS
-        for _ in range(queue._takable()):
+        for _ in range(queue._takable(self._left)):
             outcome = Outcome.PROGRESS
             self._taken.append(queue._take())
             self._left -= 1
@@ -322,7 +322,7 @@ class ShuffleQueue(Queue):
     def _give_back(self, elements: Sequence[Element]) -> None:
         self._elements.extend(reversed(elements))
 
-    def _takable(self) -> int:
+    def _takable(self, wanted: int = 1) -> int:
         return len(self._elements) - (0 if self.is_closed else self._least)
 
 
@@ -400,9 +400,9 @@ def _fits(wanted: Shape, given: Sequence[int], pads: bool) -> bool:
     return all(w == g or (pads and w is None) for w, g in zip(wanted, given))
 
 
-def _types_shown(types: Sequence[DType]) -> str:
+def types_shown(types: Sequence[DType]) -> str:
     return ", ".join(map(dtype_shown, types))
 
 
-def _shapes_shown(shapes: Sequence[Shape | None]) -> str:
-    return f"[{','.join(map(shape_shown, shapes))}]"
+def shapes_shown(shapes: Sequence[Shape | None]) -> str:
+    return f"[{', '.join(map(shape_shown, shapes))}]"
