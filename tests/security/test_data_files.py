@@ -82,6 +82,7 @@ DATASETS: dict[str, Callable[[str], Any]] = {
     "a batch of what is repeated": lambda path: (
         D.from_tensors(tf.zeros([1000])).repeat().batch(MOST)
     ),
+    "a batch of random numbers": lambda path: tf.data.experimental.RandomDataset(1).batch(1 << 40),
     "a buffer": lambda path: endless().shuffle(1 << 40),
     "a window": lambda path: endless().window(1 << 40).flat_map(lambda w: w),
     "a group": lambda path: endless().apply(

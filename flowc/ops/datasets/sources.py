@@ -19,6 +19,7 @@ from flowc.errors import CancelledError, InvalidArgumentError
 from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import (
     INFINITE,
+    OFTEN,
     Array,
     Captured,
     Element,
@@ -213,7 +214,8 @@ class _Numbers(Items):
         self._words = words
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
-        return [(np.array(w, np.int64),) for w in itertools.islice(self._words, count)]
+        some = itertools.islice(self._words, min(count, OFTEN))
+        return [(np.array(w, np.int64),) for w in some]
 
 
 def _random(given: Given) -> HostDataset:
