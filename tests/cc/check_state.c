@@ -87,7 +87,7 @@ static void check_wrong_arguments(void) {
   CHECK(flowc_instance_create(NULL) == FLOWC_BAD_ARGUMENT && says("instance is NULL"));
   CHECK(flowc_instance_create(&instance) == FLOWC_OK);
   CHECK(flowc_run(inputs, input_dims, outputs, NULL) == FLOWC_BAD_ARGUMENT);
-  CHECK(says("has variables (total, steps)") && says("flowc_instance_create"));
+  CHECK(says("has variables (total, steps)") && says("counted_instance_create"));
   CHECK(flowc_instance_run(NULL, inputs, input_dims, outputs, NULL) == FLOWC_BAD_ARGUMENT);
   CHECK(flowc_instance_run(instance, inputs, wrong_dims, outputs, NULL) == FLOWC_BAD_ARGUMENT);
   CHECK(says("dimension 1 is 3"));

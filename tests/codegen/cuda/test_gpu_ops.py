@@ -27,7 +27,8 @@ SOME = (
 # What stays on the host of the families that a GPU is for, and no op beside.
 LEFT = {
     "RandomShuffle", "StatelessShuffle", "Where", "DynamicPartition", "Unique", "UniqueV2",
-    "UniqueWithCounts", "UniqueWithCountsV2",
+    "UniqueWithCounts", "UniqueWithCountsV2", "SparseSegmentSumGradV2", "SparseSegmentMeanGradV2",
+    "SparseSegmentSqrtNGradV2",
 }  # fmt: skip
 FAMILIES = re.compile(
     r".*(Scatter|Gather|Segment|Pool|Norm|Softmax|Conv|MatMul|Einsum|Resize|Cum|Arg(Max|Min)|Bincount"
