@@ -28,9 +28,8 @@ def visualize_embeddings(
     `config`: of each embedding the tensor's name in the checkpoint, and files with labels and
     pictures of the rows; it takes the place of the one before. Raises `ValueError` for a writer
     without a folder, `OSError` where the file cannot be written."""
-    folder: Any = summary_writer
-    if hasattr(summary_writer, "get_logdir"):
-        folder = summary_writer.get_logdir()  # type: ignore[union-attr]
+    find: Any = getattr(summary_writer, "get_logdir", None)
+    folder: Any = summary_writer if find is None else find()
     if not folder:
         raise ValueError("Summary writer must have a logdir")
     data = str(config).encode()
