@@ -173,9 +173,8 @@ def _cut(
 def _what_stands(what: str) -> str:
     """An op type, with a word where TensorFlow has none of that name."""
     from flowc.extract.unsupported_ops import unknown_op
-    from flowc.ops import tf_op
 
-    note = unknown_op(what) if what.isidentifier() and tf_op(what) is None else ""
+    note = unknown_op(what) if what.isidentifier() else ""
     return f"{what}, {note}" if note else what
 
 

@@ -149,10 +149,10 @@ def _check_expanded(graph: Graph, needed: Sequence[NamedNode]) -> None:
 
 
 def unknown_op(op_type: str) -> str:
-    """What is said of an op without a record, unless it is one of TensorFlow's."""
+    """What is said of an op that neither flowc nor TensorFlow has."""
     from flowc.importer.tensorflow_ops import tensorflow_ops
 
-    if op_type in tensorflow_ops():
+    if tf_op(op_type) is not None or op_type in tensorflow_ops():
         return ""
     near = did_you_mean(op_type, tf_names(), 1, 0.9)
     return "no op of TensorFlow: " + (near or "--op-library FILE loads custom ops")
@@ -164,7 +164,7 @@ def unsupported(found: Mapping[str, Sequence[str]]) -> UnsupportedError:
     lines = []
     for op_type, count in counts.most_common():
         shown = ", ".join(found[op_type][:3]) + (", ..." if count > 3 else "")
-        note = "" if tf_op(op_type) is not None else unknown_op(op_type)
+        note = unknown_op(op_type)
         lines.append(f"  {op_type} ({count}): {shown}" + (f"  [{note}]" if note else ""))
     total = sum(counts.values())
     return UnsupportedError(

@@ -143,13 +143,13 @@ def test_an_op_that_tensorflow_does_not_have_is_told_as_such(
 ) -> None:
     nodes = "".join(
         f'node {{ name: "{name}" op: "{op}" input: "x" }} '
-        for name, op in (("a", "Softmux"), ("b", "MyOwnThing"), ("c", "TPUCompile"))
+        for name, op in (("a", "Softmaxx"), ("b", "MyOwnThing"), ("c", "TPUCompile"))
     )
     text = 'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } } '
     (tmp_path / "m.pbtxt").write_text(text + nodes)
     args = ["check", str(tmp_path / "m.pbtxt"), "--feed", "x=f32[2]"]
     assert run_command_line([*args, "--fetch", "a", "--fetch", "b", "--fetch", "c"]) == 3
     said = capsys.readouterr().out
-    assert "Softmux, no op of TensorFlow: did you mean 'Softmax'? (1): a" in said
+    assert "Softmaxx, no op of TensorFlow: did you mean 'Softmax'? (1): a" in said
     assert "MyOwnThing, no op of TensorFlow: --op-library FILE loads custom ops (1): b" in said
     assert "  TPUCompile (1): c" in said
