@@ -258,6 +258,11 @@ def compile_computation(
     target = target_named(options.target, options.exact)
     store = kernels if kernels is not None else kernel_cache()
     fused = _fused(c, options, report, watch, for_library)
+    if for_library:
+        from flowc.passes.idle_random_states import drop_idle_random_states
+
+        fused, spec = drop_idle_random_states(fused, spec, options)
+        report.fused = fused
     compile_kernel = lambda k: store.object_of(k, target)
     stages, traced = report.stages, options.traced
     return compile_program(fused, target, compile_kernel, spec, stages, for_library, traced)

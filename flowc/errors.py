@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 class FlowcError(Exception):
     """The root of all errors that flowc raises on purpose.
 
-    `node`: the TensorFlow name of the node at fault, if one is. `hint`: what to try.
+    `node`: the TensorFlow name of the node at fault, if one is. `defined_at`: the line of the
+    program that made it, where a Session knows it. `hint`: what to try.
     """
 
     code = "FL0001"
     exit_code = 70
+    defined_at: str | None = None
 
     def __init__(self, message: str, *, node: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -30,8 +32,9 @@ class FlowcError(Exception):
 
     def __str__(self) -> str:
         text = self.message
-        if self.node is not None and self.node not in text:
-            text += f"\n  node: {self.node}"
+        if self.node is not None and (self.node not in text or self.defined_at is not None):
+            place = "" if self.defined_at is None else f" (defined at {self.defined_at})"
+            text += f"\n  node: {self.node}{place}"
         if self.hint is not None:
             text += f"\n  try: {self.hint}"
         return text

@@ -27,6 +27,29 @@ def entries(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     return found
 
 
+# What to write in place of what is not there.
+INSTEAD = {
+    "audio": "`flowc.raw_ops` for the ops that `flowc ops` lists",
+    "autograph": "`tf.while_loop` and `tf.cond`, which is what it writes",
+    "config": "`tf.ConfigProto`, `Session(threads=)`",
+    "contrib": "the core function where there is one: `tf.layers`, `tf.losses`, `tf.nn.rnn_cell`",
+    "distribute": "one process; a step uses all cores",
+    "distributions": "`tf.random` and the formulas of `tf.math`",
+    "estimator": "`tf.train.MonitoredTrainingSession`",
+    "enable_eager_execution": "graphs and Sessions",
+    "enable_v2_behavior": "graphs and Sessions",
+    "feature_column": "`tf.io.parse_example` and `tf.nn.embedding_lookup`",
+    "function": "graphs and Sessions; `flowc.compile` makes a function of a graph",
+    "GradientTape": "`tf.gradients`",
+    "keras": "`tf.layers`; models of Keras run as SavedModels",
+    "lite": "`flowc compile`",
+    "profiler": "`flowc bench`",
+    "py_function": "`tf.py_func`, `tf.numpy_function`",
+    "tpu": "the CPU",
+    "xla": "`flowc.compile`",
+}
+
+
 class Namespace:
     """A named group of public names, such as `flowc.nn`. Names are imported when first used.
 
@@ -75,7 +98,10 @@ def find(names: Mapping[str, tuple[str, str]], name: str, owner: str) -> Any:
         module, inner = names[name]
         import_module("flowc.api")  # gives tensors their operators
         return getattr(import_module(module), inner)
-    raise AttributeError(not_provided(names, name, owner))
+    error = AttributeError(not_provided(names, name, owner))
+    if owner == "flowc" and name in INSTEAD:
+        error.add_note(f"instead: {INSTEAD[name]}")
+    raise error
 
 
 def not_provided(names: Mapping[str, Any], name: str, owner: str) -> str:

@@ -112,7 +112,7 @@ def _literal(name: str, text: str) -> Any:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise UsageError(
             f"--input {name}={text}: neither a .npy or .npz file nor a literal",
-            hint="for example x=3.5, x=[[1,2],[3,4]] or x=images.npy",
+            hint='for example x=3.5, x=[[1,2],[3,4]], x=\'["some","words"]\' or x=images.npy',
         ) from None
 
 

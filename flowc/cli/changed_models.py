@@ -17,10 +17,10 @@ def change_model(
     out: str,
     tags: str | None,
     allow_links: bool,
+    force: bool,
     change: Callable[[ModelFile], list[str]],
 ) -> None:
     """Reads a model, has it changed, writes it, and says on stderr what was done."""
-    from flowc.files.safe_write import check_place
     from flowc.importer.formats import Kind
     from flowc.tools.model_file import check_out, read_model_file, write_model_file
 
@@ -28,10 +28,25 @@ def change_model(
     if model.kind is Kind.SAVED_MODEL:
         check_out(model, Path(out))
     else:
-        check_place(Path(out))
+        check_free(Path(path), Path(out), force)
     notes = change(model)
     notes += write_model_file(model, Path(out))
     say(notes, Path(out))
+
+
+def check_free(model: Path, out: Path, force: bool) -> None:
+    """Raises `UsageError` where the new model would replace a file: that of the model never, which
+    may be the only one of its kind; another only with `force`, as nothing says who wrote it."""
+    from flowc.errors import UsageError
+    from flowc.files.safe_write import check_place
+
+    check_place(out)
+    if not out.exists():
+        return
+    if out.samefile(model):
+        raise UsageError(f"-o {out}: this is the model that is read", hint="another -o")
+    if not force:
+        raise UsageError(f"-o {out}: this is there", hint="another -o, or --force")
 
 
 def say(notes: Sequence[str], out: Path) -> None:

@@ -15,6 +15,9 @@ from flowc.cli.parameters import (
     fetch_option,
     json_option,
     model_options,
+    options_given,
+    set_option,
+    signatures_named,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ NAMES_SHOWN = 3
 @click.argument("model")
 @feed_option
 @fetch_option
+@set_option
 @model_options
 @allow_option
 @json_option
@@ -40,6 +44,7 @@ def check_command(
     model: str,
     feeds: tuple[str, ...],
     fetches: tuple[str, ...],
+    values: tuple[str, ...],
     checkpoint: str | None,
     tags: str | None,
     signature: str | None,
@@ -48,57 +53,78 @@ def check_command(
     as_json: bool,
 ) -> int:
     """Say whether MODEL can be compiled to a library: what stands in the way, all at once, and the
-    command line that compiles the rest. Exits with 3 where something does.
+    command line that compiles the rest. Exits with 3 where something does. --signature a,b checks
+    several signatures.
     """
     from flowc.cli.models import load_model
 
-    graph = load_model(model, (checkpoint, tags, signature, allow_links), allow)
-    found = checked(graph, feeds, fetches)
+    signatures = signatures_named(signature) or [None]
+    if len(signatures) > 1 and (feeds or fetches):
+        raise click.UsageError("--signature a,b: --feed and --fetch are for one signature")
+    place = (checkpoint, tags, signatures[0], allow_links)
+    graph = load_model(model, place, allow)
+    found = {name: checked(graph, feeds, fetches, values, name) for name in signatures}
+    rows = list(found.values())
     if as_json:
-        json.dump(found, sys.stdout, indent=2)
+        json.dump(rows[0] if len(rows) == 1 else {"signatures": found}, sys.stdout, indent=2)
         print()
     else:
-        print("\n".join(_lines(found)))
-    return IN_THE_WAY if found["in_the_way"] else 0
+        for name, row in found.items():
+            print("\n".join([f"signature {name}"] * (len(rows) > 1) + _lines(row)))
+    return IN_THE_WAY if any(row["in_the_way"] for row in rows) else 0
 
 
-def checked(graph: Graph, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> dict[str, Any]:
+def checked(
+    graph: Graph,
+    feeds: tuple[str, ...] = (),
+    fetches: tuple[str, ...] = (),
+    values: tuple[str, ...] = (),
+    signature: str | None = None,
+) -> dict[str, Any]:
     """All that `check` says of a Graph, as plain data. `command`: what compiles, or None."""
+    from flowc.cli.arrays import parse_inputs
     from flowc.cli.models import fixed_sizes
-    from flowc.extract.cuts import command_line
     from flowc.extract.feed_specs import parse_feed
-    from flowc.extract.interface import choose_interface
+    from flowc.extract.set_inputs import choose_interface_with
 
     allowed: list[str] = []
     rows: dict[str, dict[str, Any]] = {}
     specs = [parse_feed(f) for f in feeds]
-    wanted = choose_interface(graph, specs or None, fetches or None)
+    constants = parse_inputs(values, "--set")
+    wanted = choose_interface_with(graph, specs or None, fetches or None, signature, constants)
     asked = [f.name for f in wanted.fetches]
     left, note = _cut(graph, wanted, rows, allowed)
     return {
         "schema": SCHEMA,
         "path": graph.source.path,
         "in_the_way": list(rows.values()),
-        "command": None if left is None else command_line(graph, left, allowed),
+        "command": None if left is None else _command(graph, left, signature, allowed),
         "not_computed": [n for n in asked if left is None or n not in _names(left)],
         "note": note,
         "fixed_sizes": fixed_sizes(specs, wanted),
     }
 
 
-def hint_of(graph: Graph, wanted: Interface, error: UnsupportedError) -> str | None:
+def hint_of(
+    graph: Graph, wanted: Interface, error: UnsupportedError, signature: str | None
+) -> str | None:
     """What to try where a compilation ended with `error`: the command line that compiles the rest,
     if there is one."""
-    from flowc.extract.cuts import command_line
-
     allowed: list[str] = []
     left, _ = _cut(graph, wanted, {}, allowed)
     if left is None:
         return error.hint
     return (
         "run the model in a Session, or compile the part behind these nodes, fed with what they "
-        f"compute:\n  {command_line(graph, left, allowed)}"
+        f"compute:\n  {_command(graph, left, signature, allowed)}"
     )
+
+
+def _command(graph: Graph, left: Interface, signature: str | None, allowed: list[str]) -> str:
+    """What compiles a fetch set, with the options that the user gave for the model."""
+    from flowc.extract.cuts import command_line
+
+    return command_line(graph, left, options_given(signature), allowed)
 
 
 def _names(wanted: Interface) -> list[str]:
@@ -130,7 +156,7 @@ def _cut(
         except UnsupportedError as error:
             found = error.problems or [(error.message, 1, (error.node or "",))]
             for what, _count, names in found:
-                _note(rows, what, names)
+                _note(rows, _what_stands(what), names)
             names = [name for _, _, names in found for name in names]
             try:
                 rest = without(graph, wanted, names)
@@ -142,6 +168,14 @@ def _cut(
                 return None, str(error)
             wanted = rest
     return None, f"{ROUNDS} cuts were tried"
+
+
+def _what_stands(what: str) -> str:
+    """An op type, with a word where TensorFlow has none of that name."""
+    from flowc.extract.unsupported_ops import unknown_op
+
+    note = unknown_op(what) if what.isidentifier() else ""
+    return f"{what}, {note}" if note else what
 
 
 def _note(rows: dict[str, dict[str, Any]], what: str, names: Any) -> None:

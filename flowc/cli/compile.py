@@ -22,6 +22,8 @@ from flowc.cli.parameters import (
     init_option,
     json_option,
     model_options,
+    set_option,
+    signatures_named,
     threads_option,
 )
 
@@ -73,13 +75,7 @@ class _Wish:
 @model_options
 @feed_option
 @fetch_option
-@click.option(
-    "--set",
-    "values",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="An input that is a constant in the library: keep=1.0, x=FILE.npy.",
-)
+@set_option
 @init_option
 @allow_option
 @click.option(
@@ -165,12 +161,14 @@ def compile_command(
     from flowc.cli.progress import progress
 
     _check_passes(print_after)
+    if quiet and verbose:
+        raise click.UsageError("-q and -v contradict each other")
     kinds = _kinds(emit)
     shows = "json" if as_json else "nothing" if quiet else "text"
     limits = force, max_memory, exact
     wish = _Wish(Path(out), kinds, print_after, target, weights, threads, *limits, prefix, shows)
     _check_out(wish)
-    signatures = [s.strip() for s in (signature or "").split(",") if s.strip()]
+    signatures = signatures_named(signature)
     if len(signatures) > 1 and (feeds or fetches or not {"so", "a"} & set(kinds)):
         raise click.UsageError("--signature a,b: --feed, --fetch and -o - are for one signature")
     with progress(verbose and not quiet) as shown:
@@ -212,6 +210,8 @@ def _check_out(wish: _Wish) -> None:
         if not set(wish.kinds) <= set(TEXTS):
             raise UsageError("-o -: only texts can be printed", hint=f"--emit {'|'.join(TEXTS)}")
         return
+    if not wish.out.name:
+        raise UsageError("-o is empty", hint="-o model.so")
     if wish.out.is_dir():
         raise UsageError(f"-o {wish.out}: this is a folder", hint=f"-o {wish.out / 'model.so'}")
     check_place(wish.out)
@@ -282,7 +282,7 @@ def _compile(
         for line in fixed_sizes(feeds, chosen) if wish.shows == "text" else ():
             shown.say(line)
         report.seconds["reading"] = time.perf_counter() - clock
-        made[name or ""] = _compiled(graph, chosen, wish, shown, report), report
+        made[name or ""] = _compiled(graph, chosen, name, wish, shown, report), report
         clock = time.perf_counter()
     programs = {name: program for name, (program, _) in made.items()}
     written = _write(graph, programs, made, wish, shown)
@@ -300,7 +300,12 @@ def _compile(
 
 
 def _compiled(
-    graph: Graph, chosen: Interface, wish: _Wish, shown: Progress, report: Report
+    graph: Graph,
+    chosen: Interface,
+    signature: str | None,
+    wish: _Wish,
+    shown: Progress,
+    report: Report,
 ) -> CompiledProgram:
     """The program of one fetch set, whose inputs and outputs are said where they were chosen."""
     from flowc.cli.check import hint_of
@@ -327,7 +332,7 @@ def _compiled(
             kernels=shown.counting_kernels(report.stages),
         )
     except UnsupportedError as error:
-        error.hint = hint_of(graph, chosen, error)
+        error.hint = hint_of(graph, chosen, error, signature)
         raise
     finally:
         if not unified:

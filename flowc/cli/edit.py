@@ -47,6 +47,7 @@ def edit_command(
     out: str,
     tags: str | None,
     allow_links: bool,
+    force: bool,
 ) -> None:
     """Edit nodes of MODEL: a GraphDef, a MetaGraphDef (.meta) or a SavedModel folder.
 
@@ -81,7 +82,7 @@ def edit_command(
             raise UsageError(f"--where {field}~: no field of that name", hint=" or ".join(FIELDS))
     if not (replaced or rewired or attrs or removed or renamed):
         raise UsageError("nothing is to be edited", hint="--replace OP=NEWOP")
-    change_model(model, out, tags, allow_links, lambda m: edit_model(m, found))
+    change_model(model, out, tags, allow_links, force, lambda m: edit_model(m, found))
 
 
 def split_input(left: str, text: str) -> tuple[str, str]:

@@ -31,6 +31,7 @@ def extract_command(
     out: str,
     tags: str | None,
     allow_links: bool,
+    force: bool,
 ) -> None:
     """Extract a sub-graph of MODEL: a GraphDef, a MetaGraphDef (.meta) or a SavedModel folder.
 
@@ -41,4 +42,4 @@ def extract_command(
     from flowc.tools.sub_graph import extract_model
 
     ends, begins = names(outputs), names(inputs)
-    change_model(model, out, tags, allow_links, lambda m: extract_model(m, ends, begins))
+    change_model(model, out, tags, allow_links, force, lambda m: extract_model(m, ends, begins))

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
-from flowc.cli.parameters import allow_option, debug_option, init_option, model_options
+from flowc.cli.parameters import (
+    allow_option,
+    debug_option,
+    force_option,
+    init_option,
+    model_options,
+)
 
 
 @click.command("freeze")
@@ -23,6 +29,7 @@ from flowc.cli.parameters import allow_option, debug_option, init_option, model_
 @model_options
 @init_option
 @allow_option
+@force_option
 @debug_option
 def freeze_command(
     model: str,
@@ -36,20 +43,20 @@ def freeze_command(
     allow_links: bool,
     inits: tuple[str, ...],
     allow: tuple[str, ...],
+    force: bool,
 ) -> None:
     """Freeze MODEL: a GraphDef with the checkpoint's values in place of variables.
 
     Only what the outputs need stays: collections, signatures and savers are not in a GraphDef.
     """
-    from flowc.cli.changed_models import names, say
+    from flowc.cli.changed_models import check_free, names, say
     from flowc.cli.models import load_model
     from flowc.errors import UnknownNameError, did_you_mean
     from flowc.extract.interface import choose_interface
-    from flowc.files.safe_write import check_place
     from flowc.tools.freeze_graph import frozen_graph_def
     from flowc.tools.model_file import read_model_file, write_message
 
-    check_place(Path(out))
+    check_free(Path(model), Path(out), force)
     graph = load_model(model, (checkpoint, tags, signature, allow_links), allow)
     chosen = choose_interface(graph, None, names(outputs) or None, signature)
     ends = list(dict.fromkeys([*(f.tensor.op.name for f in chosen.fetches)]))

@@ -96,8 +96,46 @@ allow_option = click.option(
 )
 
 
-def _load_op_libraries(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> None:
+set_option = click.option(
+    "--set",
+    "values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An input that is a constant in the library: keep=1.0, x=FILE.npy.",
+)
+
+
+# What a command line must say again that is to mean the same model.
+_OF_THE_MODEL = ("--checkpoint", "--tag", "--signature", "--allow-links", "--op-library")
+_OF_THE_PROGRAM = ("--set", "--init", "--allow", "--target", "--exact")
+_OP_LIBRARIES = "flowc.op_libraries"
+
+
+def options_given(signature: str | None) -> list[str]:
+    """The words of the running command that say which model and which program of it are meant, for
+    the command lines that it prints. `signature`: the one that is looked at, of several."""
+    ctx = click.get_current_context(silent=True)
+    words: list[str] = []
+    if ctx is None:
+        return words
+    for option in ctx.command.params:
+        name = option.name or ""
+        values = ctx.meta.get(_OP_LIBRARIES, ()) if name == "op_library" else ctx.params.get(name)
+        if option.opts[0] not in _OF_THE_MODEL + _OF_THE_PROGRAM or values == option.default:
+            continue
+        if isinstance(values, bool):
+            words += [option.opts[0]] if values else []
+            continue
+        if name == "signature" and signature is not None:
+            values = signature
+        for value in (values,) if isinstance(values, str) else values or ():
+            words += [option.opts[0], value]
+    return words
+
+
+def _load_op_libraries(ctx: click.Context, _: click.Parameter, paths: tuple[str, ...]) -> None:
     if paths:
+        ctx.meta[_OP_LIBRARIES] = paths
         from flowc.extending.op_library import load_op_library
 
         for path in paths:
@@ -112,6 +150,11 @@ op_library_option = click.option(
     callback=_load_op_libraries,
     help="Ops and kernels in C to load and run: a .so, or a .a or .o, which libraries link.",
 )
+
+
+def signatures_named(text: str | None) -> list[str]:
+    """The signatures of `a,b`; none for the default one."""
+    return [s.strip() for s in (text or "").split(",") if s.strip()]
 
 
 def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,6 +178,9 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+force_option = click.option("--force", is_flag=True, help="Replace a file that is there.")
+
+
 def changed_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What says which graph of a model is changed, and where the new model goes."""
     options: tuple[Decorator, ...] = (
@@ -150,6 +196,7 @@ def changed_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--allow-links", is_flag=True, help="Follow links that lead out of the model's folder."
         ),
+        force_option,
         op_library_option,
     )
     for option in reversed(options):

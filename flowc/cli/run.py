@@ -239,6 +239,7 @@ def _run_model(
     from flowc.run.session import Session
 
     fetches, inits = named
+    _note_ranks(graph, given)
     chosen = with_joined_sizes(graph, choose_interface(graph, None, fetches or None))
     for line in what_was_chosen(chosen):
         print(line, file=sys.stderr)
@@ -265,6 +266,17 @@ def _run_model(
         wanted = [*(f.tensor for f in chosen.fetches), *chosen.targets]
         found = runs.of(session, wanted, values)
     return {f.name: value for f, value in zip(chosen.fetches, found)}
+
+
+def _note_ranks(graph: Graph, given: Mapping[str, Any]) -> None:
+    """A placeholder of which the graph tells no rank has that of the value that it is given."""
+    import numpy as np
+
+    for name, value in given.items():
+        if name.partition(":")[0] in graph:
+            tensor = graph.get_tensor_by_name(name if ":" in name else f"{name}:0")
+            if tensor.shape.sizes is None:
+                tensor.set_shape([None] * np.ndim(value))
 
 
 def _dims_of(tensor: Tensor) -> list[int | str] | None:

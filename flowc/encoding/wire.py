@@ -131,7 +131,11 @@ def fields(region: FileBytes) -> Iterator[tuple[int, int, int, int, int]]:
                 hint="the file seems to be truncated or damaged",
             )
         if tag >> 3 == 0:
-            raise region.fail(start, "a field with the number 0")
+            raise region.fail(
+                start,
+                "a field with the number 0, which no message has",
+                hint="the file seems to be damaged, or no GraphDef, MetaGraphDef or SavedModel",
+            )
         yield tag >> 3, kind, start, begin, at
 
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 
+from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import FlowcError, UsageError
 from flowc.extract.behind_feeds import changes_nothing, not_waited_for
@@ -56,7 +57,8 @@ def without(graph: Graph, wanted: Interface, names: Iterable[str]) -> Interface 
 
 
 def feeds_missing(wanted: FetchSet) -> str:
-    """`--feed` for each placeholder that a fetch set needs and does not feed."""
+    """`--feed` for each placeholder that a fetch set needs and does not feed, and for those that
+    decide rather than flow through the model what makes them constants."""
     fed = {f.tensor for f in wanted.feeds}
 
     def before(op: Operation) -> list[Operation]:
@@ -64,22 +66,30 @@ def feeds_missing(wanted: FetchSet) -> str:
         return [*(t.op for t in op.inputs if t not in fed), *waits]
 
     ends = [*(f.tensor.op for f in wanted.fetches if f.tensor not in fed), *wanted.targets]
-    words = []
+    feeds: list[str] = []
+    constants: list[str] = []
     for op in reachable(ends, before):
         if is_placeholder(op) and op.output(0) not in fed:
-            tensor = op.output(0)
-            spec = (
-                f"{op.name}={tensor.base_dtype or 'DTYPE'}{bracketed(tensor.shape.sizes, '[...]')}"
-            )
-            words.append(f"--feed {shlex.quote(spec)}")
-    return " ".join(sorted(words))
+            dtype, sizes = op.output(0).base_dtype, op.output(0).shape.sizes
+            spec = f"{op.name}={dtype or 'DTYPE'}{bracketed(sizes, '[...]')}"
+            feeds.append(f"--feed {shlex.quote(spec)}")
+            if sizes == () or dtype is dtypes.bool_:
+                value = "false" if dtype is dtypes.bool_ else "1"
+                constants.append(f"--set {shlex.quote(f'{op.name}={value}')}")
+    text = " ".join(sorted(feeds))
+    if constants:
+        text += f"; or have a constant in its place, such as {' '.join(sorted(constants))}"
+    return text
 
 
-def command_line(graph: Graph, wanted: Interface, allow: Iterable[str] = ()) -> str:
-    """The arguments with which `flowc compile` makes a library of the fetch set."""
-    words = ["flowc", "compile", graph.source.path, "-o", "OUT.so"]
+def command_line(
+    graph: Graph, wanted: Interface, given: Iterable[str] = (), allow: Iterable[str] = ()
+) -> str:
+    """The arguments with which `flowc compile` makes a library of the fetch set. `given`: those
+    that said which model and which constants are meant."""
+    words = ["flowc", "compile", graph.source.path, *given, "-o", "OUT.so"]
     names = _short_sizes(wanted.feeds)
-    for feed in wanted.feeds:
+    for feed in (f for f in wanted.feeds if f.value is None):
         shown = feed.type.with_dims(substitute(d, names) for d in feed.type.dims)
         words += ["--feed", f"{feed.name}={shown}".replace(" ", "")]
     for name in [*(f.name for f in wanted.fetches), *(op.name for op in wanted.targets)]:

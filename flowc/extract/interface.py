@@ -75,9 +75,22 @@ def element_named(graph: Graph, name: str, role: str) -> Tensor:
         what = f"has no output {name.partition(':')[2] or '0'}"
         if op_name not in graph:
             what = "is not in the graph"
-        near = did_you_mean(op_name, known) or _with_that_end(op_name, known)
+        near = (
+            _of_other_signature(graph, name)
+            or did_you_mean(op_name, known)
+            or _with_that_end(op_name, known)
+        )
         text = f"{role} {name!r}: '{op_name}' {what}"
         raise UnknownNameError(text + _signature_text(graph), hint=near) from None
+
+
+def _of_other_signature(graph: Graph, name: str) -> str | None:
+    """What to ask for where a signature that was not chosen has the name."""
+    for signature, ports in graph.signatures.items():
+        for side, infos in (("input", ports.inputs), ("output", ports.outputs)):
+            if name in infos:
+                return f"the signature {signature} has the {side} {name!r}: --signature {signature}"
+    return None
 
 
 def _with_that_end(name: str, known: Iterable[str]) -> str | None:
@@ -336,8 +349,9 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
             continue
         if op in awaited or op in inside or any(t.consumers() for t in outputs):
             continue
-        is_left = op.type in EXIT and _loop_of(op) in read_loops
-        wanted = op in reached and not is_left and not _stands_aside(op)
+        is_left = (op.type in EXIT and _loop_of(op) in read_loops) or _is_left_of_call(op)
+        holds_values = all(t.dtype is None or t.dtype.kind != "handle" for t in outputs)
+        wanted = op in reached and holds_values and not is_left and not _stands_aside(op)
         (found if wanted else spare).extend(outputs)
     return found or spare
 
@@ -361,6 +375,17 @@ def _read_loops(graph: Graph) -> set[Operation | None]:
     that a model is asked for."""
     exits = (op for op in graph.get_operations() if op.type in EXIT)
     return {_loop_of(op) for op in exits if any(t.consumers() for t in op.outputs)}
+
+
+def _is_left_of_call(op: Operation) -> bool:
+    """Whether an operation only passes on what a loop or branch that is a call of functions gives,
+    in its scope, and another of its results is read."""
+    if not has_trait(op.type, "identity") or not op.inputs:
+        return False
+    call = op.inputs[0].op
+    if not op.name.startswith(f"{call.name}/"):
+        return False
+    return any(t.consumers() for r in call.outputs for user in r.consumers() for t in user.outputs)
 
 
 def _loop_of(exit_: Operation) -> Operation | None:

@@ -148,15 +148,24 @@ def _check_expanded(graph: Graph, needed: Sequence[NamedNode]) -> None:
         )
 
 
+def unknown_op(op_type: str) -> str:
+    """What is said of an op that neither flowc nor TensorFlow has."""
+    from flowc.importer.tensorflow_ops import tensorflow_ops
+
+    if tf_op(op_type) is not None or op_type in tensorflow_ops():
+        return ""
+    near = did_you_mean(op_type, tf_names(), 1, 0.9)
+    return "no op of TensorFlow: " + (near or "--op-library FILE loads custom ops")
+
+
 def unsupported(found: Mapping[str, Sequence[str]]) -> UnsupportedError:
     """One error for all op types that cannot be compiled, with counts and node names."""
     counts = Counter({t: len(names) for t, names in found.items()})
     lines = []
     for op_type, count in counts.most_common():
         shown = ", ".join(found[op_type][:3]) + (", ..." if count > 3 else "")
-        # Most of these ops are TensorFlow's own, which no op that merely sounds alike replaces.
-        near = did_you_mean(op_type, tf_names(), 1, 0.9) if tf_op(op_type) is None else None
-        lines.append(f"  {op_type} ({count}): {shown}" + (f"  [{near}]" if near else ""))
+        note = unknown_op(op_type)
+        lines.append(f"  {op_type} ({count}): {shown}" + (f"  [{note}]" if note else ""))
     total = sum(counts.values())
     return UnsupportedError(
         f"flowc cannot compile {len(counts)} op type{'s' if len(counts) > 1 else ''} "

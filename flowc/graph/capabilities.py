@@ -29,7 +29,7 @@ DatasetToTFRecord DebugIdentity DebugIdentityV2 DebugIdentityV3 DebugNanCount De
 DebugNumericSummaryV2 DistributedSave DumpTensor ExperimentalDatasetToTFRecord
 ExperimentalLMDBDataset ExperimentalSqlDataset FileSystemSetConfiguration GenerateVocabRemapping
 ImmutableConst LMDBDataset LMDBReader ListSnapshotChunksDataset LoadAndRemapMatrix LoadDataset
-MergeV2Checkpoints NegTrain RecordInput Save SaveDataset SaveDatasetV2 SaveSlices Skipgram
+NegTrain RecordInput SaveDataset SaveDatasetV2 Skipgram
 SnapshotChunkDataset SnapshotDataset SnapshotDatasetReader SnapshotDatasetV2
 SnapshotNestedDatasetReader SqlDataset WriteAudioSummary WriteGraphSummary WriteHistogramSummary
 WriteImageSummary WriteRawProtoSummary WriteScalarSummary WriteSummary
@@ -48,9 +48,10 @@ _WITHOUT_RECORD: dict[str, Capability] = {
     "EagerPyFunc": PYTHON,
     # The first input is the checkpoint; a Saver's caller feeds it.
     **dict.fromkeys(
-        ("Restore", "RestoreSlice", "RestoreV2", "SaveV2"),
+        ("Restore", "RestoreSlice", "RestoreV2", "Save", "SaveSlices", "SaveV2"),
         Capability(FILES.name, FILES.does, paths=(0,)),
     ),
+    "MergeV2Checkpoints": Capability(FILES.name, FILES.does, paths=(0, 1)),
 }
 
 
@@ -71,7 +72,10 @@ def check_allowed(graph: Graph, nodes: Iterable[NamedNode], is_given: IsGiven) -
         capability = capability_of(node.type)
         if capability is None or capability.is_free or capability.name in graph.allowed:
             continue
-        if node.is_imported and not is_path_given(node, capability, is_given):
+        is_allowed = not node.is_imported or (
+            isinstance(node, Operation) and node in graph.allowed_operations
+        )
+        if not is_allowed and not is_path_given(node, capability, is_given):
             refused.setdefault(capability.name, []).append((name, node.type, capability))
     if refused:
         raise _denied(refused)

@@ -18,6 +18,7 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.graph.attrs import Attrs
+from flowc.graph.building.calling_line import calling_line
 from flowc.graph.building.contexts import ControlFlowContext, check_reachable
 from flowc.graph.building.scopes import ControlScope, DeviceFunction, Scopes
 from flowc.graph.default import default_graph
@@ -48,7 +49,8 @@ class Graph:
     `signatures`: those of a saved model. `main_operation`: what a Session of one runs before its
     first run that needs more than variables. `variable_values`: name of a variable's operation ->
     its value in the checkpoint (read when asked for). `source`: where an imported graph came from.
-    `allowed`: the capabilities that imported nodes may use (`allow` adds some). `outer`: the graph
+    `allowed`: the capabilities that imported nodes may use (`allow` adds some);
+    `allowed_operations`: those that may use what they need: of a Saver at work. `outer`: the graph
     around one that is to become a function, which may take tensors from there. Its methods raise
     `ValueError` and `KeyError` for names that are not there, `RuntimeError` once it is finalized.
     """
@@ -64,6 +66,7 @@ class Graph:
         self.variable_values: Mapping[str, np.ndarray] = {}
         self.versions = Versions()
         self.allowed: frozenset[str] = frozenset()
+        self.allowed_operations: frozenset[Any] = frozenset()
         self.seed: int | None = None
         self.source: Any = None
         self.encoded: Any = None  # what a file says beyond nodes and functions, for writing back
@@ -109,6 +112,7 @@ class Graph:
             if full_name in self._ops:
                 raise ValueError(f"Duplicate node name in graph: '{full_name}'")
             op = Operation(self, op_type, full_name, Attrs(self._scoped_attrs(op_type, attrs)))
+            op.made_by = calling_line()
             op.set_inputs(inputs)
             op.set_control_inputs((*control_inputs, *self.scopes.control_inputs(inputs)))
             if output_types is not None:

@@ -7,6 +7,8 @@ Invariant: `inputs` and the consumer lists of their operations always agree.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from traceback import FrameSummary, StackSummary
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
@@ -37,8 +39,8 @@ class Operation:
         "device",
         "encoded",
         "graph",
+        "made_by",
         "name",
-        "traceback",
         "type",
     )
 
@@ -49,7 +51,7 @@ class Operation:
         self.attrs = attrs
         self.device = ""
         self.control_flow_context: ControlFlowContext | None = None
-        self.traceback: Any = None
+        self.made_by: tuple[CodeType, int] | None = None  # the program's code, and its line
         self.encoded: Any = None  # what a file says of the node beyond its attrs, for writing back
         self._inputs: tuple[Tensor, ...] = ()
         self._control_inputs: tuple[Operation, ...] = ()
@@ -145,6 +147,14 @@ class Operation:
     def consumers_of(self, tensor: Tensor) -> list[Operation]:
         readers = dict.fromkeys(self._consumers)
         return [op for op in readers for read in op._inputs if read is tensor]
+
+    @property
+    def traceback(self) -> StackSummary:
+        """The line of the program that made the operation; empty for one that came from a file."""
+        if self.made_by is None:
+            return StackSummary()
+        code, line = self.made_by
+        return StackSummary([FrameSummary(code.co_filename, line, code.co_name)])
 
     @property
     def op_def(self) -> OpDef | None:

@@ -124,6 +124,8 @@ TRAITS = {
     "identity",  # the output is input 0 (Identity, StopGradient, Snapshot...)
     "by_element",  # of each element of input 0 alone; other inputs are the same for all
     "moves",  # every element of its output is an element of its inputs (Pack, Reshape...)
+    "chooses",  # as "moves", of inputs 1 and 2; input 0 says which
+    "begins_with",  # its text is that of the first input with texts, and ends behind it
     "sets_elements",  # the output is input 0, a list, with the elements at input 1 set
     "stateful",  # never merged, folded or dropped as unused: has an effect or reads one
     "random",  # draws from a stream: never merged or folded

@@ -8,7 +8,7 @@ of each object; outputs are what is fetched, then the next value of each variabl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -163,6 +163,26 @@ class ProgramSpec:
         inputs = (*ins, *self.inputs[len(ins) :])
         return replace(self, inputs=inputs, outputs=(*outs, *self.outputs[len(outs) :]))
 
+    def without_variables(self, names: Collection[str]) -> ProgramSpec:
+        """Without the inputs and outputs of some variables."""
+        gone = [v for v in self.variables if v.name in names]
+        ins = _places_after(len(self.inputs), {v.input for v in gone})
+        outs = _places_after(len(self.outputs), {v.output for v in gone})
+        kept = [v for v in self.variables if v.name not in names]
+        return replace(
+            self,
+            inputs=tuple(self.inputs[i] for i in ins),
+            outputs=tuple(self.outputs[i] for i in outs),
+            variables=tuple(
+                replace(v, input=ins.get(v.input), output=outs.get(v.output)) for v in kept
+            ),
+            aliases=tuple(
+                Alias(ins[a.input], outs[a.output])
+                for a in self.aliases
+                if a.input in ins and a.output in outs
+            ),
+        )
+
     def with_memory_of(self, compiled: ProgramSpec) -> ProgramSpec:
         """With what was decided of the memory of its variables when it was compiled."""
         there = {v.name: v.on_device for v in compiled.variables}
@@ -206,6 +226,12 @@ class ProgramSpec:
             tuple(variables),
             tuple(Alias(*pair) for pair in data.get("in_place", ())),
         )
+
+
+def _places_after(count: int, gone: Collection[int | None]) -> dict[int | None, int]:
+    """Where those of `count` places are that stay, once others are gone."""
+    kept = [i for i in range(count) if i not in gone]
+    return {i: n for n, i in enumerate(kept)}
 
 
 def spec_of(

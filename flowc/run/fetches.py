@@ -103,7 +103,12 @@ def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
 
 
 def near_tensors(graph: Graph, name: str) -> str | None:
-    """`did you mean 'ids:0'?` for the name of a tensor or operation that is not there."""
+    """`did you mean 'ids:0'?` for the name of a tensor or operation that is not there; what it
+    stands for where a signature has the name."""
+    for signature, ports in graph.signatures.items():
+        for side, infos in (("input", ports.inputs), ("output", ports.outputs)):
+            if name in infos and infos[name].name:
+                return f"the {side} {name!r} of the signature {signature} is {infos[name].name!r}"
     typed, colon, index = name.partition(":")
     suffix = f":{index if colon and index.isdigit() else 0}"
     names = (op.name + (suffix if op.outputs else "") for op in graph.get_operations())

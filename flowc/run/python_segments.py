@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.codegen.string_table import encoded
 from flowc.errors import FlowcError
 from flowc.graph import Operation, Tensor
 from flowc.graph.op_info import has_trait, node_attrs, with_defaults
@@ -44,7 +45,7 @@ class PythonSegment:
 
     def run(self, given: Mapping[Tensor, Array], run: HostRun) -> list[Array]:
         """The values of the segment's tensors."""
-        found = dict(given)
+        found = {t: encoded(a) if t.base_dtype is dtypes.string else a for t, a in given.items()}
         if self._may_defer:
             self._run_ready_ones_first(found, run)
         else:

@@ -248,16 +248,25 @@ class Session:
                 except (Outdated, NegativeSizeError):
                     pass
             return self._run_slowly(fetches, feeds, key, timeout)
-        except OpError as found:
-            error: OpError = found
+        except FlowcError as found:
+            error: FlowcError = found
             if error.node is None and isinstance(error, InvalidArgumentError):
                 error = self._with_node(error, fetches, feeds)
-            if error.node is not None and error.op is None:
-                with suppress(KeyError, ValueError):
-                    error.op = self._graph.get_operation_by_name(error.node)
+            if error.node is not None:
+                self._tell_operation(error, error.node)
             if error is found:
                 raise
             raise error from None
+
+    def _tell_operation(self, error: FlowcError, node: str) -> None:
+        """Has an error say which operation of the graph is at fault, and which line made it."""
+        if node not in self._graph:
+            return
+        op = self._graph.get_operation_by_name(node)
+        if isinstance(error, OpError) and error.op is None:
+            error.op = op
+        for frame in op.traceback:
+            error.defined_at = f"{frame.filename}:{frame.lineno}"
 
     def _run_told(self, fetches: Any, feeds: Any, options: Any, run_metadata: Any) -> Any:
         """A run that tells of itself in a `RunMetadata`."""

@@ -16,6 +16,10 @@ from typing import Any
 from flowc_runtime.errors import LoadError
 
 ABI_VERSION = 3
+NO_MODEL = "it is a library or program, but not a model compiled by flowc"
+MARK = b"flowc_abi_version"
+PIECE = 1 << 20
+MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64", 21: "ppc64le"}  # as ELF numbers them
 
 _opened: dict[str, list[tuple[int, int, int]]] = {}
 
@@ -31,12 +35,14 @@ def open_library(path: str) -> Any:
         if identity not in versions:
             versions.append(identity)
         _check_whole(path, status.st_size)
+        if not _names_model(path):  # before it is opened, which runs code that it has
+            raise OSError(NO_MODEL)
         folder, name = os.path.split(path)
         library = ctypes.CDLL(os.path.join(folder, "./" * versions.index(identity) + name))
     except (OSError, ValueError) as error:
         raise LoadError(f"cannot load {path}: {error}") from error
     if not hasattr(library, "flowc_abi_version"):
-        raise LoadError(f"{path} is a library, but not a model compiled by flowc")
+        raise LoadError(f"cannot load {path}: {NO_MODEL}")
     library.flowc_abi_version.restype = ctypes.c_int32
     found = library.flowc_abi_version()
     if found != ABI_VERSION:
@@ -76,6 +82,17 @@ def functions_of(library: Any, prefix: str = "flowc") -> SimpleNamespace:
     return found
 
 
+def _names_model(path: str) -> bool:
+    """Whether a file has the name of the function that all models have."""
+    kept = b""
+    with open(path, "rb") as file:
+        while piece := file.read(PIECE):
+            if MARK in kept + piece:
+                return True
+            kept = piece[-len(MARK) :]
+    return False
+
+
 def _check_whole(path: str, size: int) -> None:
     """Raises `OSError` for a file cut short: the system's loader would crash on it."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -85,6 +102,11 @@ def _check_whole(path: str, size: int) -> None:
         header = file.read(64)
         if header[:6] != b"\x7fELF\x02\x01" or len(header) < 64:
             raise OSError("it is not a 64-bit shared library")
+        (machine,) = struct.unpack_from("<H", header, 18)
+        if machine in MACHINES and MACHINES[machine] != os.uname().machine:
+            raise OSError(
+                f"it is for {MACHINES[machine]}, and this machine is {os.uname().machine}"
+            )
         (start,), (width, count) = (
             struct.unpack_from(form, header, place) for form, place in (("<Q", 32), ("<HH", 54))
         )

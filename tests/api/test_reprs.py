@@ -35,3 +35,20 @@ def test_they_say_what_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "runs in     an instance (model.new_instance())" in shown
     assert "functions   m_run, ...; flowc_run, ..." in shown and "variables\n  v: f32[3]" in shown
     assert f"ABI {model.abi_version}" in shown and "weights     inside" in shown
+
+
+def test_errors_of_runs_say_which_line_made_the_node() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        indices = tf.placeholder(tf.int32, [None])
+        picked = tf.gather([1.0, 2.0], indices)
+        failing = tf.py_func(lambda: 1 / 0, [], tf.float32)
+        for fetch, feeds in ((picked, {indices: [5]}), (failing, {})):
+            (frame,) = fetch.op.traceback
+            assert (frame.filename, frame.name) == (
+                __file__,
+                "test_errors_of_runs_say_which_line_made_the_node",
+            )
+            with pytest.raises(tf.errors.OpError) as caught:
+                session.run(fetch, feeds)
+            place = f"{fetch.op.name} (defined at {__file__}:{frame.lineno})"
+            assert f"node: {place}" in str(caught.value)

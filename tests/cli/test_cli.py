@@ -346,7 +346,8 @@ def test_inputs_that_are_not_fed_are_named_all_at_once(flowc: Command, tmp_path:
     for words in (["compile", model, "-o", tmp_path / "m.so"], ["check", model]):
         done = flowc(*words, "--feed", "y")
         assert done.code != 0 and "You must feed a value for placeholder tensor" in done.err
-        assert "  try: feed it too: --feed 'x=f32[?,4]' --feed 'z=f32[]'\n" in done.err
+        hint = "  try: feed it too: --feed 'x=f32[?,4]' --feed 'z=f32[]'; or have a constant in its"
+        assert f"{hint} place, such as --set z=1\n" in done.err
     assert flowc("check", model, "--feed", "y", *more).code == 0
     # A name for a size that is a number in the model is not silently dropped.
     named = ["--feed", "y=f32[batch,width]", *more]
@@ -442,8 +443,8 @@ def test_unsupported_ops_are_told_all_at_once(flowc: Command, tmp_path: Path) ->
     assert done.code == 3
     assert done.err.splitlines()[2:] == [
         "error[FL0300]: flowc cannot compile 2 op types at 3 nodes:",
-        "  MadeUp (2): b, a",
-        "  Softmaxx (1): c  [did you mean 'Softmax'?]",
+        "  MadeUp (2): b, a  [no op of TensorFlow: --op-library FILE loads custom ops]",
+        "  Softmaxx (1): c  [no op of TensorFlow: did you mean 'Softmax'?]",
         "  try: fetch tensors that do not need these nodes, or feed the tensors behind them; "
         "`flowc ops` lists what can be compiled",
     ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xla_examples import function
 
 import flowc as tf
 from flowc.errors import UnknownNameError, UsageError
@@ -208,3 +209,21 @@ def test_sinks_leave_out_what_loops_inside_of_loops_give() -> None:
         found = tf.while_loop(lambda i, _: i < n, body, (0, 0))
         tf.identity(found[1], name="total")
         assert [f.name for f in choose_fetches(graph)] == ["total"]
+
+
+def test_what_a_loop_hands_on_and_nobody_reads_is_no_result() -> None:
+    """A loop that is a call of functions: its results stand in its scope."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name="x")
+        kinds = tf.int32, tf.float32
+        loop = tf.raw_ops.While(
+            input=[tf.constant(0), x],
+            cond=function(lambda i, a: i < 3, *kinds),
+            body=function(lambda i, a: [i + 1, a * 2.0], *kinds),
+            name="w",
+        )
+        with tf.name_scope("w/"):
+            tf.identity(loop[0], name="counter")
+            doubled = tf.identity(loop[1], name="doubled")
+        tf.negative(doubled, name="out")
+    assert [f.name for f in choose_fetches(graph)] == ["out"]

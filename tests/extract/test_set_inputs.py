@@ -160,3 +160,23 @@ def test_dropout_that_keeps_everything_folds_away() -> None:
         watch=lambda _, c: drew.append("philox" in str(c)),
     )
     assert any(drew) and not drew[-1]
+
+
+def test_a_library_keeps_no_random_state_that_nothing_draws_from() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [4], name="x")
+        keep = tf.placeholder_with_default(np.float32(1.0), [], name="keep")
+        step = lambda i, a: (i + 1, tf.nn.dropout(a, keep_prob=keep) * 2.0)
+        _, looped = tf.while_loop(lambda i, a: i < 3, step, [tf.constant(0), x])
+        noise = tf.random_uniform([4])
+        tf.identity(tf.nn.dropout(looped, keep_prob=keep), name="plain")
+        tf.add(tf.nn.dropout(looped, keep_prob=keep), noise, name="noisy")
+
+    def variables(fetch: str, **constants: Any) -> tuple[int, int]:
+        wanted = choose_interface_with(graph, None, fetch, None, constants)
+        spec = compile_library(graph, wanted, Options()).metadata.spec
+        return len(spec.variables), len(spec.outputs)
+
+    assert variables("plain") == (0, 1)
+    assert variables("noisy") == (1, 2)
+    assert variables("plain", keep=0.5) == (2, 3)

@@ -227,6 +227,10 @@ def test_files_that_are_no_models(path: Path, tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="not a model compiled by flowc"):
         flowc_runtime.load(libc)
     whole = path.read_bytes()
+    other = tmp_path / "other.so"
+    other.write_bytes(whole[:18] + (183).to_bytes(2, "little") + whole[20:])
+    with pytest.raises(LoadError, match="it is for aarch64, and this machine is x86_64"):
+        flowc_runtime.load(other)
     for length in (0, 10, 64, 100, 3000, len(whole) // 2):
         truncated = tmp_path / f"cut{length}.so"
         truncated.write_bytes(whole[:length])

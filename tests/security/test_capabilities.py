@@ -342,3 +342,76 @@ def test_a_permission_does_not_make_an_op() -> None:
     graph.allow("files")
     with pytest.raises(UnsupportedError, match="ImmutableConst"):
         run(graph)
+
+
+# What a Saver of a graph from a file writes: where its caller says, and beside that.
+
+
+def saving(end: str, prefix: str = "file") -> dict[str, str]:
+    """A saver in parts, whose paths have `end` behind `prefix`."""
+    text = lambda value: node(
+        "Const",
+        dtype="type: DT_STRING",
+        value=f'tensor {{ dtype: DT_STRING tensor_shape {{ }} string_val: "{value}" }}',
+    )
+    texts = lambda value: node(
+        "Const",
+        dtype="type: DT_STRING",
+        value="tensor { dtype: DT_STRING tensor_shape { dim { size: 1 } } "
+        f'string_val: "{value}" }}',
+    )
+    types = "list { type: DT_FLOAT }"
+    return {
+        "x": constant(2.0),
+        "file": text("model"),
+        "end": text(end),
+        "one": node(
+            "Const",
+            dtype="type: DT_INT32",
+            value="tensor { dtype: DT_INT32 tensor_shape { } int_val: 1 }",
+        ),
+        "zero": node(
+            "Const",
+            dtype="type: DT_INT32",
+            value="tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 }",
+        ),
+        "names": texts("x"),
+        "slices": texts(""),
+        "joined": node("StringJoin", prefix, "end", N="i: 2", separator='s: ""'),
+        "shard": node("ShardedFilename", "joined", "zero", "one"),
+        "save": node("SaveV2", "shard", "names", "slices", "x", dtypes=types),
+        "all": node("Pack", "shard", "^save", N="i: 1", T="type: DT_STRING", axis="i: 0"),
+        "merge": node("MergeV2Checkpoints", "all", "file", delete_old_dirs="b: true"),
+        "saved": node("Identity", "file", "^merge", T="type: DT_STRING"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("end", "prefix", "is_allowed"),
+    [
+        ("_temp_1/part", "file", True),
+        (".part", "file", True),
+        ("/../other", "file", False),
+        ("part", "end", False),
+    ],
+)
+def test_a_saver_writes_where_it_is_told_to(
+    tmp_path: Path, end: str, prefix: str, is_allowed: bool
+) -> None:
+    graph = graph_of(saving(end, prefix))
+    names = {"filename_tensor_name": "file:0", "save_tensor_name": "saved:0"}
+    saver_def = flowc.train.SaverDef(**names, restore_op_name="saved", version=2)
+    path = str(tmp_path / "m")
+    with graph.as_default(), flowc.Session(graph=graph) as session:
+        saver = flowc.train.Saver(saver_def=saver_def)
+        if is_allowed:
+            assert saver.save(session, path, write_meta_graph=False) == path
+            assert flowc.train.list_variables(path) == [("x", [])]
+            assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith("m.")) == [
+                "m.data-00000-of-00001",
+                "m.index",
+            ]
+        else:
+            with pytest.raises(PermissionDeniedError, match="'save' "):
+                saver.save(session, path, write_meta_graph=False)
+            assert list(tmp_path.iterdir()) == []

@@ -11,25 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import flowc
-from flowc.api.namespaces import tensorflow_names
+from flowc.api.namespaces import INSTEAD, tensorflow_names
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
-# What to write in place of what is not there.
-_INSTEAD = {
-    "audio": "`flowc.raw_ops` for the ops that `flowc ops` lists",
-    "autograph": "`tf.while_loop` and `tf.cond`, which is what it writes",
-    "config": "`tf.ConfigProto`, `Session(threads=)`",
-    "distribute": "one process; a step uses all cores",
-    "distributions": "`tf.random` and the formulas of `tf.math`",
-    "estimator": "`tf.train.MonitoredTrainingSession`",
-    "feature_column": "`tf.io.parse_example` and `tf.nn.embedding_lookup`",
-    "keras": "`tf.layers`; models of Keras run as SavedModels",
-    "lite": "`flowc compile`",
-    "profiler": "`flowc bench`",
-    "py_function": "`tf.py_func`, `tf.numpy_function`",
-    "tpu": "the CPU",
-    "xla": "`flowc.compile`",
-}
 _HEAD = """\
 # What flowc has of TensorFlow's names
 
@@ -55,7 +39,7 @@ def page() -> str:
     lines += ["", "## What to write in place of what is not there", ""]
     gone = {name for _, _, missing in rows for name in missing}
     top = {path.partition(".")[2] for path, there, _ in rows if not there}
-    lines += [f"- `tf.{n}`: {text}" for n, text in _INSTEAD.items() if n in gone or n in top]
+    lines += [f"- `tf.{n}`: {text}" for n, text in INSTEAD.items() if n in gone or n in top]
     for path, there, missing in rows:
         lines += ["", f"## {path}", ""]
         lines += _paragraph("There", there) + _paragraph("Not provided", missing)

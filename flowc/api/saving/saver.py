@@ -31,7 +31,7 @@ from flowc.errors import (
     NotFoundError,
     OpError,
 )
-from flowc.graph import Tensor, get_default_graph
+from flowc.graph import Graph, Tensor, get_default_graph
 
 log = logging.getLogger("flowc.api.saving")
 
@@ -194,6 +194,7 @@ class Saver:
 
     def _run_save(self, sess: Any, path: str, prefix: str) -> str:
         feeds = {self.saver_def.filename_tensor_name: prefix}
+        self._allow_files(sess.graph)
         try:
             return os.fsdecode(sess.run(self.saver_def.save_tensor_name, feeds))
         except (FailedPreconditionError, NotFoundError) as error:
@@ -201,6 +202,16 @@ class Saver:
                 text = f"Parent directory of {path} doesn't exist, can't save."
                 raise ValueError(text) from error
             raise
+
+    def _allow_files(self, graph: Graph) -> None:
+        """The saver of an imported graph may write where it is told to, and beside that."""
+        saves = graph.get_tensor_by_name(self.saver_def.save_tensor_name).op
+        if not saves.is_imported:
+            return
+        from flowc.extract.saver_paths import operations_beside  # late: imports the compiler
+
+        path = graph.get_tensor_by_name(self.saver_def.filename_tensor_name)
+        graph.allowed_operations |= frozenset(operations_beside(graph, saves, path))
 
     def _note_saved(self, folder: str, newest: str, latest: str, suffix: str) -> None:
         """Writes the state file, then removes what it no longer names."""

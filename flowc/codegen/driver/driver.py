@@ -29,7 +29,7 @@ from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.launch import Launcher, workers_of
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.output_dims import emit_output_dims
-from flowc.codegen.driver.pending import Pending
+from flowc.codegen.driver.pending import Pending, dims_named
 from flowc.codegen.driver.scalars import emit_direct, memory_type
 from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.driver.trace import StepTrace
@@ -164,8 +164,12 @@ class _Emitter:
     def _check_equal(self, x: Dim, y: Dim) -> None:
         a, c = self.frame.dim(x), self.frame.dim(y)
         message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
+        named = dims_named(self.plan.computation, symbols_of(x, y))
         one = self.b.or_(*(self.b.icmp_signed("==", v, i64(1)) for v in (a, c)))
-        rows = [ErrorRow(text, self.where) for text in (message + BROADCAST_HINT, message)]
+        rows = [
+            ErrorRow(text, self.where)
+            for text in (message + BROADCAST_HINT + named, message + named)
+        ]
         row = self.b.select(one, *map(self.frame.error_number, rows))
         self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])
 

@@ -7,12 +7,12 @@ Invariant: what the sizes outside of a loop decide alone is checked outside of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import TypeVar
 
 from flowc.ir.bodies import bodies_of, size_definitions
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, Symbol, is_nonnegative, symbols_of
+from flowc.ir.dims import Dim, Expr, Symbol, is_nonnegative, lone_symbol, symbols_of
 from flowc.ir.types import Dims, shown_dims
 from flowc.plan.plan import bytes_of, rough
 
@@ -101,3 +101,17 @@ def _note(found: Large, value: Value) -> None:
     for dim in value.dims:
         if isinstance(dim, Expr) and dim not in found:
             found[dim] = f"a dimension of {shown_dims(value.dims)}", value.node.name
+
+
+def dims_named(c: Computation, sizes: Iterable[Symbol]) -> str:
+    """` (n1 is dim 0 of 'x')` for sizes whose names do not say of which input they are."""
+    found: list[str] = []
+    for size in sizes:
+        for parameter in c.parameters:
+            name = parameter.attrs["name"].removesuffix(":0")
+            axes = [i for i, d in enumerate(parameter.output.dims) if lone_symbol(d) == size]
+            if axes and not size.name.startswith(name):
+                found.append(f"{size} is dim {axes[0]} of {name!r}")
+            if axes:
+                break
+    return f" ({', '.join(found)})" if found else ""

@@ -78,7 +78,7 @@ def find_linker() -> Linker:
     raise LinkError(
         "no linker: a C compiler (cc, gcc, clang), a linker (ld.lld, ld) or the package ziglang is "
         "needed to write a .so",
-        hint="install binutils (5 MB), a C compiler, or `pip install flowc[cc]` (400 MB)",
+        hint="install binutils (5 MB), a C compiler, or `pip install ziglang` (400 MB)",
     )
 
 

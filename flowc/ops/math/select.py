@@ -74,6 +74,7 @@ select = define(
     lowering=_lower_select,
     reference=_select,
     gradient=_select_gradient,
+    traits=frozenset({"chooses"}),
     examples=(
         "bool[2,3] T[2,3] T[2,3]",
         "bool[] T[2,3] T[2,3]",
@@ -90,6 +91,7 @@ select_v2 = define(
     lowering=Elementwise(primitive("select")),
     reference=lambda condition, t, e: np.where(condition, t, e),
     gradient=_select_v2_gradient,
+    traits=frozenset({"chooses"}),
     examples=(
         "bool[2,3] T[2,3] T[2,3]",
         "bool[2,1] T[3] T[]",

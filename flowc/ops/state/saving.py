@@ -235,6 +235,7 @@ define(
     infer=_infer_scalars,
     reference=lambda basename, shard, num_shards: _sharded(basename, shard, num_shards),
     lowering=Host(_sharded_step, "ShardedFilename"),
+    traits=frozenset({"begins_with"}),
 )
 define(
     "sharded_filespec",

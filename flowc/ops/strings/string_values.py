@@ -157,6 +157,7 @@ string_join = define(
     infer=_infer_join,
     reference=lambda inputs, *, separator: _join(*inputs, separator=separator),
     lowering=host_step(_join, "StringJoin", "separator"),
+    traits=frozenset({"begins_with"}),
 )
 
 
