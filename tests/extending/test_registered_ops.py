@@ -129,7 +129,7 @@ def test_kernels_for_dtypes() -> None:
 def test_kernels_for_devices() -> None:
     op = tf.register_op("Placed", "x: T", "y: T", same_dims, attrs="T: {float, double}")
     square = Elementwise(lambda k, x: k.mul(x, x))
-    tf.register_kernel("Placed", target="GPU")(lambda x: x * 0)
+    tf.register_kernel("Placed", Elementwise(lambda k, x: k.mul(x, 0.0)), target="GPU")
     with pytest.raises(ValueError, match="kernel for all dtypes already"):
         tf.register_kernel("Placed", square, dtypes={"T": tf.float32}, target="GPU")
     words = r"Op 'Placed' used by node 'Placed'.*device CPU; .*kernels: device GPU: all dtypes"
@@ -137,7 +137,7 @@ def test_kernels_for_devices() -> None:
         session.run(op(X))
     tf.register_kernel("Placed", square, dtypes={"T": tf.float32})
     check_op("Placed", X, expected=X * X, library=True)
-    words = r"kernels: device CPU: T in \[float32\]; device GPU: all dtypes"
+    words = r"kernels: device CPU and GPU: T in \[float32\]; device GPU: all dtypes"
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=words):
         session.run(op(X.astype(np.float64)))
 
