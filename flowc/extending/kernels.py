@@ -42,7 +42,8 @@ _PLAIN_ATTRS = {"int", "float", "bool", "string", "type"}
 class RegisteredKernel:
     """`lowering`: None of what computes nothing, code in C for another device than the CPU.
     `dtypes`: those that it takes, by type attrs; of an attr that is not there, all. `source`: what
-    it was made of, for the stamp. `own`: the op that it alone computes, if there is one."""
+    it was made of, for the stamp. `own`: the op that it alone computes, whatever its dtypes become
+    (decompose widens half to float); None of the lowering that came with the op, for all dtypes."""
 
     device: str
     lowering: Choice | None
@@ -73,7 +74,12 @@ class Kernels:
         """That of a CPU. Where there is none, it fails when it is expanded: programs for a GPU have
         another op in the node's place by then (`on_gpu`)."""
         kernel = self._for_types(CPU, _bound(node))
-        return kernel.lowered(node) if kernel is not None else Decompose(self._refuse)
+        if kernel is None:
+            return Decompose(self._refuse)
+        own = kernel.own
+        if own is None:
+            return kernel.lowered(node)
+        return Decompose(lambda b, node: b.emit(own, node.inputs, node.attrs).outputs)
 
     def _refuse(self, b: Builder, node: Node) -> Sequence[Value]:
         raise self._no_kernel(CPU, _bound(node), node.name)
@@ -149,13 +155,14 @@ class Kernels:
     def add_lowering(
         self, lowering: Choice, dtypes: Types, device: str = BOTH, record: Op | None = None
     ) -> None:
-        """A lowering; for one device alone, with the `record` of the op. Raises as `check_free`
-        does, and `ValueError` for a native kernel that could not be found again by its name."""
+        """A lowering; with the `record` of the op once there is one. Raises as `check_free` does,
+        and `ValueError` for a native kernel that could not be found again by its name."""
         check_native(lowering)
         self.check_free(device, dtypes)
         own = None
         if record is not None:
-            own = self.define_beside(record, device, lowering, frozenset({DEVICE_TRAITS[device]}))
+            traits = frozenset({DEVICE_TRAITS[device]} if device in DEVICE_TRAITS else ())
+            own = self.define_beside(record, "Kernel", lowering, traits)
         self.found.append(RegisteredKernel(device, lowering, dtypes, lowering, own))
 
     def add_function(self, record: Op, function: Function, dtypes: Types) -> None:
@@ -179,8 +186,7 @@ class Kernels:
         name = made.name if made is not None else ""
         host = Host(step, shown or record.tf_name, settings_of(self.signature), linked=name)
         made = self.define_beside(record, "Step", host)
-        lowering = Decompose(lambda b, node: b.emit(made, node.inputs, node.attrs).outputs)
-        self.found.append(RegisteredKernel(CPU, lowering, dtypes, source, made))
+        self.found.append(RegisteredKernel(CPU, host, dtypes, source, made))
 
     def define_beside(
         self, record: Op, kind: str, lowering: Choice, more: frozenset[str] = frozenset()

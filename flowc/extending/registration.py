@@ -188,7 +188,7 @@ def register_kernel(
     taken = type_choices(record, dtypes or {})
     device = BOTH if target is None else device_named(target)
     if lowering is not None:
-        kernels.add_lowering(lowering, taken, device, None if device == BOTH else record)
+        kernels.add_lowering(lowering, taken, device, record)
         return None
     if device == GPU:
         raise ValueError(
