@@ -25,6 +25,11 @@ class Options:
     exact: bool = False
 
     @property
+    def has_gpu(self) -> bool:
+        """Whether clusters may run on a GPU."""
+        return self.target.partition(":")[0] == "cuda"
+
+    @property
     def key(self) -> str:
         chosen = f"target={self.target};fuse={self.fuse};skip={','.join(self.skip)}"
         return (

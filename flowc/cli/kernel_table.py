@@ -32,7 +32,7 @@ def measured_kernels(
 
 
 def _timed(run: Callable[[], Any], seconds: float) -> RunTimes:
-    from flowc.run.host_steps import current
+    from flowc.run.host_steps import traced_by
     from flowc.run.kernel_times import WholeRun, times_of
     from flowc.run.traces import Trace
 
@@ -41,10 +41,9 @@ def _timed(run: Callable[[], Any], seconds: float) -> RunTimes:
     run()
     while len(runs) < LEAST_RUNS or time.perf_counter() < end:
         trace = Trace()
-        with current(trace=trace):
-            start = time.time_ns()  # the clock of the notes
-            run()
-            runs.append(WholeRun(start, time.time_ns(), trace))
+        start = time.time_ns()  # the clock of the notes
+        traced_by(trace, run)
+        runs.append(WholeRun(start, time.time_ns(), trace))
     return times_of(runs)
 
 

@@ -69,12 +69,16 @@ def ops_command(names: tuple[str, ...], missing: bool, target: str | None, as_js
 
 def _on_gpu(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The ops that compile, each with the reason for which it stays on the host (None: it runs on
-    the GPU), as `tests/support/gpu_ops.py` finds it by the ops' examples."""
+    the GPU), as `tests/support/gpu_ops.py` finds it by the ops' examples; of registered ops, as
+    their kernels say."""
+    from flowc.extending.registration import registered_ops
+
     text = files("flowc.cli").joinpath("host_ops_of_gpus.txt").read_text()
-    reasons: dict[str, str] = {}
+    reasons: dict[str, str | None] = {}
     for line in text.splitlines():
         reason, _, names = line.partition(": ")
         reasons |= dict.fromkeys(names.split(), reason)
+    reasons |= {name: kernels.host_reason for name, kernels in registered_ops().items()}
     return [{"op": r["op"], "host": reasons.get(r["op"])} for r in rows if r["compiles"]]
 
 

@@ -18,6 +18,8 @@ from flowc.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from flowc.codegen.llvm.peaks import Peaks
+    from flowc.ir.computation import Node
+    from flowc.ir.lowering import Lowering
 
 CPUS = ("native", *LEVELS)
 GPU = "cuda"
@@ -42,6 +44,13 @@ def target_named(name: str, exact: bool = False) -> Target:
 def processor_peaks(threads: int) -> Peaks:
     """What so many threads of this process's CPU reach at best."""
     return cpu_target("native").peaks(threads)
+
+
+def gpu_reason(node: Node, lowering: Lowering) -> str | None:
+    """Why no GPU can compute a node in this way, whatever its sizes; None where one can."""
+    from flowc.codegen.cuda.native import process_reason
+
+    return process_reason(node, lowering)
 
 
 def _gpu(name: str, parts: list[str], exact: bool) -> Target:

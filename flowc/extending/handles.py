@@ -18,6 +18,7 @@ from flowc import dtypes as all_dtypes
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError
 from flowc.extending.kernels import (
+    BOTH,
     Choice,
     Function,
     HostStep,
@@ -78,7 +79,7 @@ class HandleKernels(Kernels):
         dtypes = [all_dtypes.resource if i in places else v.dtype for i, v in enumerate(values)]
         record = tf_op(self.signature.name)
         assert record is not None
-        step = self.chosen(record, dtypes, attrs, x.name).step
+        step = self.chosen(record, dtypes, attrs, x.name).own
         assert step is not None, "a kernel of an op with handles is a step"
         if self.memory is not None:
             made = x.b.emit(self.memory, [], {"id": f"/{x.name}/memory"})
@@ -88,7 +89,9 @@ class HandleKernels(Kernels):
         x.effect(node)
         return node.outputs
 
-    def add_lowering(self, lowering: Choice, dtypes: Types) -> None:
+    def add_lowering(
+        self, lowering: Choice, dtypes: Types, device: str = BOTH, record: Op | None = None
+    ) -> None:
         raise ValueError(
             f"op {self.signature.name!r} has a resource: its kernels are functions of Python, or C"
         )
@@ -98,7 +101,9 @@ class HandleKernels(Kernels):
             raise ValueError(f"op {self.signature.name!r} keeps memory: its kernels are in C")
         self.add_step(record, _HandleStep(record, function), dtypes, function)
 
-    def define_beside(self, record: Op, kind: str, lowering: Choice) -> Op:
+    def define_beside(
+        self, record: Op, kind: str, lowering: Choice, more: frozenset[str] = frozenset()
+    ) -> Op:
         number = len(self.found)
         given, arrow, made = record.tf.partition("->")
         text = re.sub(r"(:\s*)resource\b", r"\1int64", given)
@@ -113,7 +118,7 @@ class HandleKernels(Kernels):
             "_" + text.replace("(", f"{kind}{number}(", 1) + arrow + made,
             infer=infer,
             lowering=lowering,
-            traits=STATE,
+            traits=STATE | more,
         )
 
 

@@ -1,16 +1,16 @@
 """The kernels of a registered op: which of them computes a node, and how.
 
-In: lowerings, or functions over NumPy arrays, each for all dtypes or for some. Out: the lowering of
-a node. Invariants: kernels of one op take different dtypes, so that one of them computes a node; a
-function of Python gives what the op's signature and shapes say, or the run fails with the names of
-op and node.
+In: lowerings, or functions over NumPy arrays, each for all dtypes or for some, for the CPU, a GPU,
+or both. Out: the lowering of a node. Invariants: kernels of one op for one device take different
+dtypes, so that one of them computes a node; a function of Python gives what the op's signature and
+shapes say, or the run fails with the names of op and node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,82 +18,129 @@ from flowc import dtypes as all_dtypes
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import FlowcError, InvalidArgumentError
 from flowc.extending.stamps import stamp_of
-from flowc.ir.computation import Node
+from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose, Extracted, Host, Lowering, Native
 from flowc.ir.op import Op, bind_types, call_reference, define
 from flowc.ir.signature import OpSignature
 from flowc.ops.control.python_functions import failure_of, returned_array
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
 Choice = Lowering | Callable[..., Lowering]
 Types = Mapping[str, frozenset[DType]]
 CPU = "CPU"
+GPU = "GPU"
+BOTH = "CPU and GPU"  # but where a GPU has one of its own
+DEVICE_TRAITS = {CPU: "on_cpu", GPU: "on_gpu"}
 _PLAIN_ATTRS = {"int", "float", "bool", "string", "type"}
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredKernel:
-    """`dtypes`: those that it takes, by type attrs; of an attr that is not there, all. `source`:
-    what it was made of, for the stamp. `step`: the op of the host that it is, if it is one."""
+    """`lowering`: None of what computes nothing, code in C for another device than the CPU.
+    `dtypes`: those that it takes, by type attrs; of an attr that is not there, all. `source`: what
+    it was made of, for the stamp. `own`: the op that it alone computes, whatever its dtypes become
+    (decompose widens half to float); None of the lowering that came with the op, for all dtypes."""
 
-    lowering: Choice
+    device: str
+    lowering: Choice | None
     dtypes: Types
     source: Any
-    step: Op | None = None
+    own: Op | None = None
 
     def takes(self, attrs: Mapping[str, Any]) -> bool:
         return all(attrs.get(name) in allowed for name, allowed in self.dtypes.items())
 
+    def lowered(self, node: Node) -> Lowering:
+        assert self.lowering is not None
+        return self.lowering(node) if callable(self.lowering) else self.lowering
 
-@dataclass(frozen=True, slots=True)
-class KernelElsewhere:
-    """That there is a kernel for a device which is not the CPU: no node is computed by it."""
-
-    device: str
-    dtypes: Types
+    def __str__(self) -> str:
+        code = "" if self.lowering is not None else ", in C, which runs on the CPU only"
+        return f"device {self.device}: {_shown(self.dtypes)}{code}"
 
 
 @dataclass(slots=True, eq=False)
 class Kernels:
-    """The lowering of a registered op, which kernels join one by one. `found`: those for the CPU;
-    `elsewhere`: those for other devices."""
+    """The lowering of a registered op, which kernels join one by one."""
 
     signature: OpSignature
     found: list[RegisteredKernel] = field(default_factory=list[RegisteredKernel])
-    elsewhere: list[KernelElsewhere] = field(default_factory=list[KernelElsewhere])
 
     def __call__(self, node: Node) -> Lowering:
-        dtypes = [v.type.dtype for v in node.inputs]
-        choice = self.chosen(node.op, dtypes, node.attrs, node.name).lowering
-        return choice(node) if callable(choice) else choice
+        """That of a CPU. Where there is none, it fails when it is expanded: programs for a GPU have
+        another op in the node's place by then (`on_gpu`)."""
+        kernel = self._for_types(CPU, _bound(node))
+        if kernel is None:
+            return Decompose(self._refuse)
+        own = kernel.own
+        if own is None:
+            return kernel.lowered(node)
+        return Decompose(lambda b, node: b.emit(own, node.inputs, node.attrs).outputs)
+
+    def _refuse(self, b: Builder, node: Node) -> Sequence[Value]:
+        raise self._no_kernel(CPU, _bound(node), node.name)
+
+    def on_gpu(self, node: Node) -> Op | None:
+        """The op that takes a node's place in programs for a GPU; None where the node stays what it
+        is. Raises `InvalidArgumentError` where no kernel takes the node's dtypes."""
+        from flowc.codegen.targets import gpu_reason
+
+        bound, reason = _bound(node), None
+        kernel = self._for_types(GPU, bound)
+        if kernel is not None and kernel.device == GPU:
+            reason = gpu_reason(node, kernel.lowered(node))
+        if kernel is None or reason is not None:
+            kernel = self._for_types(CPU, bound)
+        if kernel is None:
+            raise self._no_kernel(GPU, bound, node.name, reason)
+        return None if kernel.device == BOTH else kernel.own
+
+    @property
+    def host_reason(self) -> str | None:
+        """Why no node of the op runs on a GPU; None where one may."""
+        there = any(k.lowering is not None and k.device != CPU for k in self.found)
+        return None if there else "its kernels are for the CPU"
 
     def chosen(
         self, op: Op, dtypes: Sequence[DType], attrs: Mapping[str, Any], node: str
     ) -> RegisteredKernel:
-        """Raises `InvalidArgumentError` where no kernel takes the node's dtypes."""
+        """That of the CPU. Raises `InvalidArgumentError` where no kernel takes the dtypes."""
         bound = bind_types(op, dtypes, attrs)
-        for kernel in self.found:
-            if kernel.takes(bound):
-                return kernel
+        kernel = self._for_types(CPU, bound)
+        if kernel is None:
+            raise self._no_kernel(CPU, bound, node)
+        return kernel
+
+    def _for_types(self, device: str, bound: Mapping[str, Any]) -> RegisteredKernel | None:
+        """The kernel of a device for dtypes, by attrs: its own, else one of both devices."""
+        takes = [k for k in self.found if k.lowering is not None and k.takes(bound)]
+        wanted = (k for where in (device, BOTH) for k in takes if k.device == where)
+        return next(wanted, None)
+
+    def _no_kernel(
+        self, device: str, bound: Mapping[str, Any], node: str, reason: str | None = None
+    ) -> InvalidArgumentError:
         types = {n: a for n, a in bound.items() if isinstance(a, DType)}
         shown = ", ".join(f"{n}={t.name}" for n, t in types.items())
-        kernels = [(CPU, k.dtypes) for k in self.found]
-        kernels += [(k.device, k.dtypes) for k in self.elsewhere]
-        known = "; ".join(f"device {d}: {_shown(dtypes)}" for d, dtypes in kernels) or "none"
-        raise InvalidArgumentError(
+        known = "; ".join(sorted(map(str, self.found))) or "none"
+        where = "nodes run on the device CPU"
+        if device == GPU:
+            where = "nodes run on the device GPU, or on the CPU beside it"
+        left = f"; that of the GPU does not run there: {reason}" if reason is not None else ""
+        return InvalidArgumentError(
             f"No OpKernel was registered to support Op '{self.signature.name}' used by node "
-            f"'{node}' with these attrs: [{shown}]; nodes run on the device {CPU}; registered "
-            f"kernels: {known}",
+            f"'{node}' with these attrs: [{shown}]; {where}; registered kernels: {known}{left}",
             node=node,
         )
 
-    def check_free(self, dtypes: Types) -> None:
-        """Raises `ValueError` where there is a kernel for some of these dtypes already."""
-        self._check_among(dtypes, [kernel.dtypes for kernel in self.found])
-
-    def _check_among(self, dtypes: Types, taken: Sequence[Types]) -> None:
-        for other in taken:
+    def check_free(self, device: str, dtypes: Types) -> None:
+        """Raises `ValueError` where the device has a kernel for some of these dtypes already."""
+        taken = (CPU, BOTH) if device in (CPU, BOTH) else (device,)
+        for other in (kernel.dtypes for kernel in self.found if kernel.device in taken):
             common = dtypes.keys() & other.keys()
             if all(dtypes[name] & other[name] for name in common):
                 raise ValueError(
@@ -101,16 +148,22 @@ class Kernels:
                 )
 
     def add_elsewhere(self, device: str, dtypes: Types) -> None:
-        """A kernel for another device than the CPU. Raises as `check_free` does."""
-        self._check_among(dtypes, [k.dtypes for k in self.elsewhere if k.device == device])
-        self.elsewhere.append(KernelElsewhere(device, dtypes))
+        """That a library has code for another device than the CPU. Raises as `check_free` does."""
+        self.check_free(device, dtypes)
+        self.found.append(RegisteredKernel(device, None, dtypes, None))
 
-    def add_lowering(self, lowering: Choice, dtypes: Types) -> None:
-        """Raises as `check_free` does, and `ValueError` for a native kernel that could not be found
-        again by its name."""
+    def add_lowering(
+        self, lowering: Choice, dtypes: Types, device: str = BOTH, record: Op | None = None
+    ) -> None:
+        """A lowering; with the `record` of the op once there is one. Raises as `check_free` does,
+        and `ValueError` for a native kernel that could not be found again by its name."""
         check_native(lowering)
-        self.check_free(dtypes)
-        self.found.append(RegisteredKernel(lowering, dtypes, lowering))
+        self.check_free(device, dtypes)
+        own = None
+        if record is not None:
+            traits = frozenset({DEVICE_TRAITS[device]} if device in DEVICE_TRAITS else ())
+            own = self.define_beside(record, "Kernel", lowering, traits)
+        self.found.append(RegisteredKernel(device, lowering, dtypes, lowering, own))
 
     def add_function(self, record: Op, function: Function, dtypes: Types) -> None:
         """A function `function(*arrays, **attrs)`, whose keyword-only parameters name the attrs
@@ -128,27 +181,33 @@ class Kernels:
         linked: Callable[[Node], Native] | None = None,
     ) -> None:
         """A step of the host, as the lowering `Host` has it. `linked`: what libraries do."""
-        self.check_free(dtypes)  # what is refused defines nothing
+        self.check_free(CPU, dtypes)  # what is refused defines nothing
         made = self.define_beside(record, "Linked", linked) if linked is not None else None
         name = made.name if made is not None else ""
         host = Host(step, shown or record.tf_name, settings_of(self.signature), linked=name)
         made = self.define_beside(record, "Step", host)
-        lowering = Decompose(lambda b, node: b.emit(made, node.inputs, node.attrs).outputs)
-        self.found.append(RegisteredKernel(lowering, dtypes, source, made))
+        self.found.append(RegisteredKernel(CPU, host, dtypes, source, made))
 
-    def define_beside(self, record: Op, kind: str, lowering: Choice) -> Op:
-        """The op of a kernel: a step, or what takes its place in libraries."""
+    def define_beside(
+        self, record: Op, kind: str, lowering: Choice, more: frozenset[str] = frozenset()
+    ) -> Op:
+        """The op of a kernel: a step, what takes its place in libraries, or what one device runs.
+        `more`: its traits beside those of the record."""
         number = len(self.found)
         return define(
             f"{record.name}_{kind.lower()}{number}",
             "_" + record.tf.replace("(", f"{kind}{number}(", 1),
             infer=record.infer,
             lowering=lowering,
-            traits=record.traits,
+            traits=record.traits | more,
         )
 
     def stamp(self) -> str:
-        return stamp_of([(k.source, sorted(_shown_types(k.dtypes))) for k in self.found])
+        return stamp_of([(k.device, k.source, sorted(_shown_types(k.dtypes))) for k in self.found])
+
+
+def _bound(node: Node) -> dict[str, Any]:
+    return bind_types(node.op, [v.type.dtype for v in node.inputs], node.attrs)
 
 
 def kernels_of(op: Op) -> Kernels | None:

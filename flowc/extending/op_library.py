@@ -11,6 +11,7 @@ the libraries that flowc makes.
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -28,6 +29,7 @@ from flowc.errors import InvalidArgumentError, NotFoundError, ResourceExhaustedE
 from flowc.extending import c_structs as c
 from flowc.extending.c_kernels import CObject, COps, CShape, CStep
 from flowc.extending.handles import HandleKernels, handle_places
+from flowc.extending.kernels import CPU, GPU
 from flowc.extending.linked import LinkedFunctions, LinkedKernel, linked_functions
 from flowc.extending.registration import define_registered, registered, type_choices
 from flowc.extending.resources import define_maker, register_resource
@@ -37,6 +39,7 @@ from flowc.ir.op import Op, all_or_none
 from flowc.ir.signature import parse_signature, tensor_dtype
 
 ENTRY = "flowc_op_library_of"
+log = logging.getLogger("flowc.ops")
 ARCHIVES = (".a", ".o")
 _loading = Lock()
 Definition = TypeVar("Definition", c.OpDefinition, c.KernelDefinition, c.ResourceDefinition)
@@ -182,9 +185,17 @@ def _register_kernel(library: COps, definition: c.KernelDefinition) -> None:
         types[name.strip()] = [tensor_dtype(word.strip()) for word in words.split(",")]
     persistent = isinstance(kernels, HandleKernels) and kernels.memory is not None
     taken = type_choices(record, types)
-    if definition.compute is None:  # one for a device that runs no code in C
-        is_told = definition.size >= ctypes.sizeof(c.KernelDefinition)
-        kernels.add_elsewhere(_text(definition.device) if is_told else "GPU", taken)
+    is_told = definition.size >= ctypes.sizeof(c.KernelDefinition)
+    device = _text(definition.device) if is_told else CPU if definition.compute else GPU
+    if definition.compute is None or device != CPU:
+        log.warning(
+            "%s: the kernel of %s for the %s computes nothing: code in C runs on the CPU only; a "
+            "kernel for the GPU is a lowering, given to register_kernel(..., target='GPU')",
+            library.path.name,
+            record.tf_name,
+            device,
+        )
+        kernels.add_elsewhere(device, taken)
         return
     step = CStep(library, record, definition.compute, persistent)
     linked, shown = None, f"{record.tf_name}, whose kernel is in {library.path.name}, no archive"

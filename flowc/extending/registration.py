@@ -15,12 +15,12 @@ from flowc.api.framework.plain_ops import op_function
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import NotFoundError, did_you_mean
 from flowc.extending.handles import HandleKernels, handle_places
-from flowc.extending.kernels import CPU, Choice, Kernels, kernels_of
+from flowc.extending.kernels import BOTH, CPU, GPU, Choice, Kernels, kernels_of
 from flowc.extending.signatures import Texts, check_new, ir_name, joined, signature_text
 from flowc.extending.stamps import stamp_of
 from flowc.ir.capability import ALL, known_names
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, Op, all_ops, define
 from flowc.ir.signature import OpSignature, parse_signature
 from flowc.ops import tf_names, tf_op
 
@@ -131,6 +131,7 @@ def define_registered(
         text,
         infer=_infer_of(shape_fn),
         lowering=chosen,
+        on_gpu=kernels.on_gpu,
         reference=function,
         gradient=gradient,
         traits=frozenset({"stateful"} if has_state else ()),
@@ -169,31 +170,46 @@ def register_kernel(
     lowering: Choice | None = None,
     *,
     dtypes: Mapping[str, Any] | None = None,
-    target: str = CPU,
+    target: str | None = None,
 ) -> Any:
     """Registers a kernel of a registered op: a lowering (`Elementwise`, `Native`...), or, as a
     decorator, a function `kernel(*arrays, **attrs)` over NumPy arrays, which a Session calls.
 
     `dtypes`: by type attr, the dtype or dtypes that it takes: `{"T": tf.float32}`; kernels are
-    asked in the order of their registration. `target`: the device that it is for; nodes run on the
-    CPU, so that one for another device computes none, and is what errors tell of. A function gets
-    the attrs that it names as keyword-only parameters. Raises `NotFoundError` for an op that nobody
-    registered, `ValueError` for one of flowc's own, for an attr that is no type, and for dtypes
-    that have a kernel."""
+    asked in the order of their registration. `target`: the device that the lowering is for, "CPU"
+    or "GPU" ("cuda"); None: the CPU, and a GPU that has no other for these dtypes. Programs for a
+    GPU compile the GPU's lowering for the device; what only the CPU has a kernel for stays on the
+    host. A function runs on the CPU, and gets the attrs that it names as keyword-only parameters.
+
+    Raises `NotFoundError` for an op that nobody registered, `ValueError` for one of flowc's own,
+    for a device that there is not, a function for the GPU, an attr that is no type, and dtypes that
+    the device has a kernel for."""
     record, kernels = registered(op_type)
     taken = type_choices(record, dtypes or {})
-    if target != CPU:
-        kernels.add_elsewhere(target, taken)
-        return (lambda function: function) if lowering is None else None
+    device = BOTH if target is None else device_named(target)
     if lowering is not None:
-        kernels.add_lowering(lowering, taken)
+        kernels.add_lowering(lowering, taken, device, record)
         return None
+    if device == GPU:
+        raise ValueError(
+            f"op {op_type!r}: a function of Python runs on the CPU; a kernel for the GPU is a "
+            "lowering: Elementwise, View, Reduction, Decompose or Native"
+        )
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         kernels.add_function(record, function, taken)
         return function
 
     return decorate
+
+
+def device_named(target: str) -> str:
+    """The device that a kernel is registered for. Raises `ValueError` for one that there is not."""
+    known = {"CPU": CPU, "GPU": GPU, "CUDA": GPU}
+    found = known.get(target.upper())
+    if found is None:
+        raise ValueError(f"no device {target!r} has kernels: 'CPU' or 'GPU'")
+    return found
 
 
 def registered(op_type: str) -> tuple[Op, Kernels]:
@@ -206,6 +222,12 @@ def registered(op_type: str) -> tuple[Op, Kernels]:
     if kernels is None:
         raise ValueError(f"op {op_type!r} is flowc's own, and takes no other kernels")
     return record, kernels
+
+
+def registered_ops() -> dict[str, Kernels]:
+    """The kernels of all ops that are not flowc's own, by op type."""
+    found = ((op.tf_name, kernels_of(op)) for op in all_ops())
+    return {name: kernels for name, kernels in found if kernels is not None}
 
 
 def type_choices(record: Op, dtypes: Mapping[str, Any]) -> dict[str, frozenset[DType]]:

@@ -3,7 +3,7 @@
 Everything that code generation needs is in the attrs, and inputs are data only: an axis, a
 permutation, or a bound that is known, is in the attrs. `result` (`results`) are the dims of the
 output, `label` the op in whose stead a node stands, for readers. `effects`: the node does more than
-compute its outputs.
+compute its outputs. `device`: `on_cpu` or `on_gpu` of what a program registered a kernel for.
 
     map(body)          one element from the elements of the inputs there, which broadcast
     view(body)         one element from elements at other indices (`reshape`: the same elements in
@@ -45,7 +45,7 @@ from flowc.ir.scalar_body import ScalarBody, record_map, record_view
 from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
-    from flowc.ir.computation import Node
+    from flowc.ir.computation import Computation, Node
 
 STRUCTURE = frozenset({"parameter", "const", "sizes", "read_sizes", "cluster", "while", "if"})
 
@@ -53,6 +53,12 @@ STRUCTURE = frozenset({"parameter", "const", "sizes", "read_sizes", "cluster", "
 def is_core(op: Op) -> bool:
     """Whether a Computation may hold an op behind `lower`."""
     return op in _CORE or op.name in STRUCTURE
+
+
+def devices_of(cluster: Node) -> frozenset[str]:
+    """The `device` of each node in a cluster."""
+    body: Computation = cluster.attrs["body"]
+    return frozenset(node.attrs.get("device", "") for node in body.nodes)
 
 
 # -- type rules: what the attrs say of the output must fit the inputs
@@ -192,7 +198,7 @@ _KINDS = {
     "tuple[tuple[Dim, Dim], ...]": "list(shape)",
     "Mapping[str, Any]": "list(pair)",
 }
-_SHOWN = 'label: string = "", effects: bool = False'
+_SHOWN = 'label: string = "", effects: bool = False, device: string = ""'
 _ONE = f"result: dims, dtype: type, {_SHOWN}, Tin: list(type)) -> output: dtype"
 _SEVERAL = (
     f"sizes: sizes = [], results: list(dims), Tout: list(type), {_SHOWN}, Tin: list(type))"

@@ -76,6 +76,7 @@ class Op:
     op reads and changes the marks of a list (`ir/mark_access.py`). `capability`: what it touches
     beyond tensors, which an imported node may only where it is allowed to (`ir/capability.py`).
     `stamp`: a text of all code behind an op that is not flowc's own, for keys of caches.
+    `on_gpu`: the op that takes a node's place in programs for a GPU, None where there is no other.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Op:
     marks: MarkAccess | None = None
     capability: Capability | None = None
     stamp: Callable[[], str] | None = None
+    on_gpu: Callable[[Node], Op | None] | None = None
 
     @cached_property
     def signature(self) -> OpSignature:
@@ -136,6 +138,8 @@ TRAITS = {
     "fed",  # what callers give may stand in its place
     "placeholder",  # fed, or an error
     "call",  # its outputs are those of its function `f` of its inputs
+    "on_cpu",  # its kernel is for the CPU, also where there is a GPU
+    "on_gpu",  # its kernel is for the GPU
     "always_runs",  # also where what it waits for does not run
     "no_fold",  # too large or meaningless to evaluate at compile time (Placeholder, Range of sizes)
 }

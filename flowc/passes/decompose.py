@@ -26,7 +26,15 @@ _NARROW = (dtypes.f16, dtypes.bf16)
 
 def decompose(c: Computation, options: Options) -> Computation:
     """What an op expands to may expand again."""
-    return apply_rewrites(c, RULES, ordered=True)
+    rules = (KERNEL_OF_GPU, *RULES) if options.has_gpu else RULES
+    return apply_rewrites(c, rules, ordered=True)
+
+
+def _kernel_of_gpu(m: Match) -> Sequence[Value] | None:
+    """The op of another kernel, where an op that was registered has one for programs with a GPU."""
+    node = m.node
+    found = node.op.on_gpu(node) if node.op.on_gpu is not None else None
+    return None if found is None else m.b.emit(found, node.inputs, node.attrs).outputs
 
 
 def _expanded(m: Match) -> Value | Sequence[Value]:
@@ -188,6 +196,7 @@ KERNEL = Pattern(lowerings=(Native, MatMul, Convolution))
 CONVOLUTION = Pattern(lowerings=(Convolution,))
 PRODUCT = Pattern(lowerings=(MatMul,))
 
+KERNEL_OF_GPU = Rewrite("kernel_of_gpu", Pattern(), _kernel_of_gpu)  # of others' ops alone
 RULES = (
     Rewrite("expand_composed", Pattern(lowerings=(Decompose,)), _expanded),
     Rewrite("widen_halves", KERNEL, _widened, _is_narrow),

@@ -10,7 +10,7 @@ cheap values read through them, float.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from flowc.ir.bodies import size_definitions
@@ -113,6 +113,8 @@ class Grouping:
             lowering = node.lowering
             if not isinstance(lowering, (Elementwise, View)) or node.after:
                 continue
+            if node.attrs.get("device"):
+                continue
             readers = self.users[node.output]
             if not readers or not all(self._absorbs(node.output, u) for u in readers):
                 continue
@@ -201,7 +203,7 @@ class Grouping:
         """Whether no other input of the node depends on the cluster, and the limits hold."""
         if len(cluster.nodes) >= NODE_LIMIT or node.after or cluster.kind == "native":
             return False
-        if _scatters(cluster):
+        if _scatters(cluster) or not _share_machine([*cluster.nodes, node]):
             return False
         if self._buffer_count([*cluster.nodes, node]) > BUFFER_LIMIT:
             return False
@@ -290,6 +292,8 @@ class Grouping:
         if other.kind != "loop" or other.axes is not None or other.full != cluster.full:
             return False
         nodes = [*cluster.nodes, *other.nodes]
+        if not _share_machine(nodes):
+            return False
         if len(nodes) > NODE_LIMIT or self._buffer_count(nodes) > BUFFER_LIMIT:
             return False
         both = (cluster, other)
@@ -379,6 +383,11 @@ class Grouping:
             for n in cluster.nodes
             for v in n.outputs
         )
+
+
+def _share_machine(nodes: Sequence[Node]) -> bool:
+    """Whether all or none of the nodes have a kernel that is for the CPU alone."""
+    return len({n.attrs.get("device") == "on_cpu" for n in nodes}) == 1
 
 
 def _scatters(cluster: Cluster) -> bool:

@@ -41,6 +41,9 @@ def _lower(b: Builder, node: Node, record: Record) -> Sequence[Value] | None:
         raise InternalError(f"no core op for {kind}: {node!r}", node=node.name)
     told = attrs_left_out(op, node.types, node.sizes)
     attrs = {**told, "effects": node.has_effects, "label": node.op.name}
+    device = node.op.traits & {"on_cpu", "on_gpu"}
+    if device:
+        (attrs["device"],) = device
     if isinstance(lowering, Host):
         settings = tuple((name, _plain(node.attrs[name])) for name in lowering.settings)
         attrs |= {"op": node.op.name, "label": "", "settings": settings}

@@ -83,6 +83,8 @@ def _fits(node: Node, fixed: set[Value]) -> bool:
         return all(v in fixed for v in tensors) and _is_scalar(node)
     if node.after or len(node.outputs) != 1 or node.output.type.rank:
         return False
+    if node.attrs.get("device"):
+        return False  # where it runs is said
     if isinstance(node.lowering, Elementwise):
         return all(v.type.rank == 0 or v.type.size == 1 for v in node.inputs)
     is_view = isinstance(node.lowering, View)

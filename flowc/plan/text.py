@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
+from flowc.ir.core_ops import devices_of
 from flowc.plan.plan import (
     DEVICE,
     Arena,
@@ -56,6 +57,8 @@ def _region(plan: Plan, region: Region, indent: str) -> list[str]:
         device = isinstance(step, Run) and step.node in plan.on_device
         on_device = device or (isinstance(step, Copy) and step.side == DEVICE)
         where = "on the device: " if on_device else ""
+        if isinstance(step, Run) and "on_cpu" in devices_of(step.node):
+            where = "by a kernel for the CPU: "
         lines.append(f"{indent}{number:4}  {where}{_step(region, step)}")
         inner = indent + " " * 6
         match step:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,13 +89,11 @@ _current = _Current()
 
 
 class current:
-    """`log`: what the runs of this thread write to. `texts`: the table of strings of its run.
-    `trace`: what traced runs write to. A class, because a generator would take longer than all
-    else that a traced run does more."""
+    """`log`: what the runs of this thread write to. `texts`: the table of strings of its run."""
 
     __slots__ = ("_before", "_held")
 
-    def __init__(self, **held: RunLog | Texts | Trace | None) -> None:
+    def __init__(self, **held: RunLog | Texts | None) -> None:
         self._held = held
 
     def __enter__(self) -> None:
@@ -104,6 +102,16 @@ class current:
 
     def __exit__(self, *_: object) -> None:
         _current.__dict__.update(self._before)
+
+
+def traced_by(trace: Trace, run: Callable[..., Any], *arguments: Any) -> Any:
+    """What `run(*arguments)` gives, whose traced runs write to `trace`. (A context, or a call with
+    names, would take a tenth of what a traced run takes more.)"""
+    before, _current.trace = _current.trace, trace
+    try:
+        return run(*arguments)
+    finally:
+        _current.trace = before
 
 
 def current_trace() -> Trace | None:

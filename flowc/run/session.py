@@ -45,7 +45,7 @@ from flowc.run.fetches import (
 )
 from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
-from flowc.run.host_steps import RunLog, current
+from flowc.run.host_steps import RunLog, traced_by
 from flowc.run.partial_runs import PartialRun
 from flowc.run.programs import ProgramCache
 from flowc.run.remembered_calls import RememberedCalls, are_arrays, form_of_array, is_flat
@@ -141,7 +141,7 @@ class Session:
         self._state = RunState(self._graph, random_seed, max_memory)
         self._variables = self._state.variables
         self._max_memory = max_memory
-        self._placement = Placement.of(config, self._options.target.startswith("cuda"))
+        self._placement = Placement.of(config, self._options.has_gpu)
         self._programs = ProgramCache(
             self._graph,
             self._options,
@@ -285,8 +285,7 @@ class Session:
         """`run`, which notes in `trace` when each step began and ended."""
         if self._traced is None:
             self._traced = self._beside(self._graph, replace(self._options, traced=True))
-        with current(trace=trace):
-            return self._traced.run(fetches, feeds, options)
+        return traced_by(trace, self._traced.run, fetches, feeds, options)
 
     def _with_node(self, error: OpError, fetches: Any, feeds: Mapping[Any, Any]) -> OpError:
         """What the rule of a node says of sizes that do not fit: a program that serves several

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,22 +49,24 @@ class RunNotes:
 
     steps: tuple[TracedStep, ...]
     symbols: Sequence[Symbol]
-    sizes: tuple[int, ...]
+    sizes: bytes  # a word for each symbol
     notes: bytes  # three words each: the number of the step, its start and its end
 
     def runs(self) -> Iterator[TracedRun]:
-        env = dict(zip(self.symbols, self.sizes))
+        env = dict(zip(self.symbols, np.frombuffer(self.sizes, np.int64).tolist()))
         told = [_told(step, env) for step in self.steps]
         for number, start, end in np.frombuffer(self.notes, np.int64).reshape(-1, 3).tolist():
             yield TracedRun(self.steps[number], start, end, *told[number])
 
 
-@dataclass(slots=True)
 class Trace:
     """The notes of one run. They are read when somebody asks: a run that is measured only copies
     them."""
 
-    notes: list[RunNotes] = field(default_factory=list[RunNotes])
+    __slots__ = ("notes",)
+
+    def __init__(self) -> None:
+        self.notes: list[RunNotes] = []
 
     @property
     def runs(self) -> list[TracedRun]:
@@ -91,7 +93,7 @@ class TracedCode:
         self._trace_of_run = trace_of_run
         self._steps = metadata.steps
         self._sizes = [Symbol(name) for name in metadata.sizes]
-        self._size_table = ctypes.c_int64 * max(1, len(self._sizes))
+        self._size_bytes = WORD * len(self._sizes)
         # Logs that no run writes to: a new one is large enough that the system has to map its
         # pages, which takes as long as a hundred notes.
         self._free: list[_Log] = []
@@ -108,9 +110,10 @@ class TracedCode:
             code = self._run(*arguments)
             trace = self._trace_of_run()
             if trace is not None:
-                table = self._size_table.from_address(sizes.value)
-                notes = ctypes.string_at(log.address + WORD, 3 * WORD * log.count.value)
-                trace.notes.append(RunNotes(self._steps, self._sizes, tuple(table), notes))
+                count = self._size_bytes
+                table = ctypes.string_at(sizes.value, count) if count else b""
+                notes = log.words[1 : 1 + 3 * log.count.value].tobytes()
+                trace.notes.append(RunNotes(self._steps, self._sizes, table, notes))
         finally:
             self._free.append(log)
         return code

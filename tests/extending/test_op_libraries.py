@@ -177,9 +177,13 @@ def test_what_fails_in_some_threads_is_their_error_and_nothing_is_lost(
 
 
 def test_kernels_have_temporary_tensors_and_those_of_other_devices_compute_nothing(
-    built: Path,
+    built: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     ops = tf.load_op_library(built / "many_ops.o")
+    told = [
+        m for m in caplog.messages if m.startswith("many_ops.o: the kernel of Distant for the GPU")
+    ]
+    assert len(told) == 1 and "in C runs on the CPU only" in told[0]
     x = np.array([1.0, 2.0, 4.0], np.float32)
     tf.testing.check_op("Running", x, expected=[1.0, 3.0, 7.0], library=True)
     with (
@@ -187,7 +191,7 @@ def test_kernels_have_temporary_tensors_and_those_of_other_devices_compute_nothi
         pytest.raises(tf.errors.InvalidArgumentError, match=r"Running \(many_ops.o\): begins be"),
     ):
         session.run(ops.running([-1.0]))
-    known = "Op 'Distant'.*: device GPU: all dtypes"
+    known = "Op 'Distant'.*: device GPU: all dtypes, in C, which runs on the CPU only"
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=known):
         session.run(ops.distant(x))
 

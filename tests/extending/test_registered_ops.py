@@ -107,7 +107,7 @@ def test_what_is_registered_twice_or_wrong_is_refused_and_registers_nothing() ->
 
 def test_kernels_for_dtypes() -> None:
     op = tf.register_op(
-        "Doubled", "x: T", "y: T", same_dims, attrs="T: {float, int32, int64, double}"
+        "Doubled", "x: T", "y: T", same_dims, attrs="T: {float, int32, int64, double, half}"
     )
     size = lambda node: node.output.type.size
     native = lambda node: Native(doubled, (), parallel=size(node))
@@ -121,6 +121,8 @@ def test_kernels_for_dtypes() -> None:
         tf.register_kernel("Doubled", native, dtypes={"T": tf.bool})
     check_op("Doubled", X, expected=X * 2, library=True)
     check_op("Doubled", np.array([1, 2], np.int32), expected=[2, 4])
+    tf.register_kernel("Doubled", native, dtypes={"T": tf.float16})  # computed as float
+    check_op("Doubled", X.astype(np.float16), expected=X.astype(np.float16) * 2, library=True)
     other, words = op(np.array([1.0, 2.0])), r"T=float64.*T in .float32"
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=words):
         session.run(other)
@@ -129,7 +131,7 @@ def test_kernels_for_dtypes() -> None:
 def test_kernels_for_devices() -> None:
     op = tf.register_op("Placed", "x: T", "y: T", same_dims, attrs="T: {float, double}")
     square = Elementwise(lambda k, x: k.mul(x, x))
-    tf.register_kernel("Placed", target="GPU")(lambda x: x * 0)
+    tf.register_kernel("Placed", Elementwise(lambda k, x: k.mul(x, 0.0)), target="GPU")
     with pytest.raises(ValueError, match="kernel for all dtypes already"):
         tf.register_kernel("Placed", square, dtypes={"T": tf.float32}, target="GPU")
     words = r"Op 'Placed' used by node 'Placed'.*device CPU; .*kernels: device GPU: all dtypes"
@@ -137,7 +139,7 @@ def test_kernels_for_devices() -> None:
         session.run(op(X))
     tf.register_kernel("Placed", square, dtypes={"T": tf.float32})
     check_op("Placed", X, expected=X * X, library=True)
-    words = r"kernels: device CPU: T in \[float32\]; device GPU: all dtypes"
+    words = r"kernels: device CPU and GPU: T in \[float32\]; device GPU: all dtypes"
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=words):
         session.run(op(X.astype(np.float64)))
 

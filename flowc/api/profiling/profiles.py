@@ -13,6 +13,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,22 +126,17 @@ class Profile:
             options: Any = None,
             run_metadata: Any = None,
         ) -> Any:
-            arguments = (session,) if is_class else ()
             # Runs inside of a run belong to it; a run that tells of itself is traced already.
             tells_itself = run_metadata is not None and options is not None and tells(options)
             if tells_itself or current_trace() is not None or not self._takes():
+                arguments = (session,) if is_class else ()
                 return plain(*arguments, fetches, feed_dict, options, run_metadata)
             trace = Trace()
             results = session.run_traced(trace, fetches, feed_dict, options)
             self._traces.append((session.graph, trace))
             return results
 
-        def of_one(
-            fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
-        ) -> Any:
-            return run(self._owner, fetches, feed_dict, options, run_metadata)
-
-        found: Any = run if is_class else of_one
+        found: Any = run if is_class else partial(run, self._owner)
         found.profile = self
         return found
 

@@ -12,13 +12,14 @@ import inspect
 import re
 from dataclasses import replace
 
+from flowc import dtypes
 from flowc.codegen.cpu.kernel_parts import kernel_source
 from flowc.codegen.cpu.native_kernels import native_launch
 from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.llvm.lanes import barrier
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
-from flowc.ir.lowering import ByColumns, ByThreads, GpuForm, Native, gpu_form
+from flowc.ir.lowering import ByColumns, ByThreads, GpuForm, Lowering, Native, gpu_form
 
 # What a native kernel may call that only a process has.
 _OF_PROCESSES = re.compile(r"\b(format_float|parse_f32|parse_f64|write_text|keep_text)\(")
@@ -32,11 +33,10 @@ def native_host_reason(node: Node) -> str | None:
     inner = _inner(node)
     lowering = inner.lowering
     assert isinstance(lowering, Native)
-    if inner.sizes:
-        return "it finds sizes that the driver waits for"
-    if lowering.symbol is not None or _OF_PROCESSES.search(kernel_source(lowering.function)):
-        return "it calls what only a process has"
-    if gpu_form(lowering.function) is not None:
+    reason = process_reason(inner, lowering)
+    if reason is not None:
+        return reason
+    if gpu_form(lowering.function) is not None or inner.attrs.get("device") == "on_gpu":
         return None
     work = sum((v.type.size for v in (*inner.inputs, *inner.outputs)), start=0)
     is_known = isinstance(work, int)
@@ -45,6 +45,19 @@ def native_host_reason(node: Node) -> str | None:
     steps = lowering.parallel
     if isinstance(steps, int) and steps < FEW_THREADS and is_known and work > MUCH:
         return "its steps are too few for the threads of a GPU"
+    return None
+
+
+def process_reason(node: Node, lowering: Lowering) -> str | None:
+    """Why a node that is computed in this way cannot run on a GPU, whatever its sizes."""
+    if any(v.type.dtype is dtypes.string for v in (*node.inputs, *node.outputs)):
+        return "strings are on the host"
+    if not isinstance(lowering, Native):
+        return None
+    if node.sizes:
+        return "it finds sizes that the driver waits for"
+    if lowering.symbol is not None or _OF_PROCESSES.search(kernel_source(lowering.function)):
+        return "it calls what only a process has"
     return None
 
 

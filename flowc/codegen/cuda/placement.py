@@ -6,7 +6,7 @@ go on, as the counter of a loop or a size, is computed there wherever its inputs
 
 A value is followed from where it is made. A cluster of a few elements whose inputs are all the
 host's stays there: its copies would take longer than it does, and TensorFlow keeps small integers
-there as well.
+there as well. A kernel that a program registered for the GPU runs there however few they are.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Protocol
 
 from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.core_ops import devices_of
 
 FEW = 64  # elements that are not worth a launch
 
@@ -59,6 +60,8 @@ class _Placement:
     def _runs_there(self, node: Node) -> bool:
         if self.target.host_reason(node) is not None:
             return False
+        if "on_gpu" in devices_of(node):
+            return True
         return any(map(self._is_there, node.inputs)) or not _is_small((*node.inputs, *node.outputs))
 
     def _enter(self, values: Iterable[Value], body: Computation) -> bool:

@@ -20,6 +20,7 @@ from flowc.codegen.cuda.simt import ARCHITECTURE as SIMT
 from flowc.codegen.cuda.simt import simt_object
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.llvm.compile import Processor
+from flowc.ir.core_ops import devices_of
 
 if TYPE_CHECKING:
     from flowc.codegen.driver.frame import RunFrame
@@ -62,6 +63,8 @@ class CudaTarget:
         from flowc.codegen.cuda.contractions import contraction_host_reason
         from flowc.codegen.cuda.native import native_host_reason
 
+        if "on_cpu" in devices_of(node):
+            return "its kernel is for the CPU"
         values = (*node.inputs, *node.outputs)
         if any(v.type.dtype is dtypes.string for v in values):
             return "strings are on the host"

@@ -132,7 +132,8 @@ typedef struct {
   const char *op;
   const char *types; /* "T: float, int32; U: int64", or "" */
   flowc_op_compute compute; /* NULL: the kernel is for another device */
-  const char *device;       /* of that kernel, "GPU" */
+  const char *device; /* "CPU": code in C runs there only. A kernel of another device computes nothing,
+                         as who loads the library is warned; errors name it. */
 } flowc_kernel_definition;
 
 typedef struct {

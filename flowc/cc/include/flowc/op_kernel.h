@@ -48,7 +48,7 @@ inline Status OkStatus() { return {}; }
 
 using TensorShape = std::vector<int64_t>;
 inline constexpr const char *DEVICE_CPU = "CPU";
-inline constexpr const char *DEVICE_GPU = "GPU";  // whose kernels compute nothing
+inline constexpr const char *DEVICE_GPU = "GPU";  // in C++ they compute nothing: a warning says so
 
 namespace errors {
 inline Status InvalidArgument(std::string text) { return {FLOWC_INVALID_ARGUMENT, std::move(text)}; }
