@@ -1,24 +1,27 @@
 """Gradients of op records: written once, the same numbers for Computations and for Graphs.
 
 Every op that has a gradient, for its examples: differences of the reference against the gradient
-as nodes of a Computation; that against the gradient as operations of a Graph, which a Session runs,
-with shapes that are known and with placeholders whose sizes are not.
+as nodes of a Computation; that against the gradient as operations of a Graph, with placeholders
+whose sizes a run tells, by a Session, and with shapes that are known, by the references of ops
+(`make oracle`: by a Session as well).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from ir_reference import reference_results
 from node_evaluation import evaluate_node
 from op_examples import Case, cases_of
 
 import flowc as tf
 from flowc import dtypes
 from flowc.errors import FlowcError
+from flowc.extract.program import extract_program
 from flowc.graph import Graph, Tensor
 from flowc.graph.building.creation import create
 from flowc.graph.gradients.operation import op_gradient
@@ -26,6 +29,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, all_ops, call_reference, input_spans, op_named
+from flowc.ir.types import tensor_type
 from flowc.ops import tf_op
 from flowc.ops.gradients import ValueGradients, input_gradients, no_gradient
 
@@ -47,6 +51,9 @@ FIRST_ONLY = (
     "softmax_cross_entropy_with_logits",
     "sparse_softmax_cross_entropy_with_logits",
 )
+# The ops whose gradients need the sizes, and those of whose examples only the first so many do not.
+NEED_SIZES = ("rfft", "irfft", "qr", "svd", "banded")
+SERVE_ALL_SIZES = {"tensor_strided_slice_update": 3, "matrix_diag": 1, "matrix_diag_v2": 1}
 # The ops whose gradients only `make oracle` runs, as these are made of ops that are run anyway.
 SELDOM = frozenset("""
     avg_pool_3d_grad avg_pool_grad batch_mat_mul_mixed bessel_i1 bessel_i1e bessel_k1e bias_add_grad
@@ -163,7 +170,24 @@ def graph_gradients(
     return [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in found]
 
 
-def run_both(cases: Sequence[Case], known: bool) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+Feeds = Mapping[Tensor, np.ndarray]
+Evaluation = Callable[[Sequence[Tensor], Feeds], Sequence[np.ndarray]]
+
+
+def in_session(tensors: Sequence[Tensor], feeds: Feeds) -> Sequence[np.ndarray]:
+    with tf.Session() as session:
+        return session.run(list(tensors), dict(feeds))
+
+
+def by_references(tensors: Sequence[Tensor], feeds: Feeds) -> Sequence[np.ndarray]:
+    types = {x: tensor_type(x.dtype, array.shape) for x, array in feeds.items()}
+    c = extract_program(tensors[0].graph, tensors, types).computation
+    return reference_results(c, [feeds[x] for x in types])
+
+
+def run_both(
+    cases: Sequence[Case], known: bool, evaluate: Evaluation = in_session
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """(example, by a Computation, by a Graph) for each gradient."""
     wanted: list[tuple[str, np.ndarray]] = []
     tensors: list[Tensor] = []
@@ -180,8 +204,7 @@ def run_both(cases: Sequence[Case], known: bool) -> Iterator[tuple[str, np.ndarr
                     tensors.append(tensor)
         records = [tf_op(operation.type) for operation in graph.get_operations()]
         assert not [r for r in records if r is None or r.is_internal]
-        with tf.Session() as session:
-            results = session.run(tensors, feeds) if tensors else []
+        results = evaluate(tensors, feeds) if tensors else []
     for (text, want), array in zip(wanted, results):
         yield text, want, array
 
@@ -190,26 +213,45 @@ def _op_param(op: Op) -> Any:
     return pytest.param(op, marks=pytest.mark.oracle if op.name in SELDOM else ())
 
 
+each_op = pytest.mark.parametrize("op", [_op_param(op) for op in OPS], ids=str)
+
+
 def _case_param(case: Case) -> Any:
     name = f"{case.op.name}-{case.number}"
     return pytest.param(case, marks=pytest.mark.oracle if case.op.name in SELDOM else (), id=name)
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
-@pytest.mark.parametrize("op", [_op_param(op) for op in OPS], ids=str)
-def test_operations_of_a_graph_give_the_same(op: Op, known: bool) -> None:
+def _covered(op: Op) -> tuple[list[Case], list[Case]]:
+    """The examples whose gradients serve all sizes, and those whose gradients need them."""
     cases = [c for c in examples_of(op) if (op.name, c.number) not in MISSING]
-    if op.name == "tensor_strided_slice_update" and not known:
-        cases = cases[:3]  # what the op itself takes where only the run knows the sizes
-    if op.name in ("matrix_diag", "matrix_diag_v2") and not known:
-        cases = cases[:1]
-    if op.name.startswith(("rfft", "irfft", "qr", "svd", "banded")) and not known:
-        cases = []  # their gradients need the sizes
-    for text, want, found in run_both(cases, known):
+    serving = 0 if op.name.startswith(NEED_SIZES) else SERVE_ALL_SIZES.get(op.name, len(cases))
+    return cases[:serving], cases[serving:]
+
+
+def check_graphs(cases: Sequence[Case], known: bool, evaluate: Evaluation = in_session) -> None:
+    for text, want, found in run_both(cases, known, evaluate):
         assert (found.dtype, found.shape) == (want.dtype, want.shape), text
         np.testing.assert_allclose(
             found.astype(np.complex128), want.astype(np.complex128), 2e-5, 1e-6, err_msg=text
         )
+
+
+@each_op
+def test_operations_of_a_graph_give_the_same(op: Op) -> None:
+    serving, sized = _covered(op)
+    check_graphs(serving, False)
+    check_graphs(sized, True)
+
+
+@each_op
+def test_operations_with_known_sizes_give_the_same(op: Op) -> None:
+    check_graphs(_covered(op)[0], True, by_references)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("op", OPS, ids=str)
+def test_operations_with_known_sizes_are_compiled(op: Op) -> None:
+    check_graphs(_covered(op)[0], True)
 
 
 @pytest.mark.parametrize(("name", "number"), MISSING)
