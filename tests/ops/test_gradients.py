@@ -1,27 +1,26 @@
 """Gradients of op records: written once, the same numbers for Computations and for Graphs.
 
 Every op that has a gradient, for its examples: differences of the reference against the gradient
-as nodes of a Computation; that against the gradient as operations of a Graph, with placeholders
-whose sizes a run tells, by a Session, and with shapes that are known, by the references of ops
-(`make oracle`: by a Session as well).
+as nodes of a Computation; that against the gradient as operations of a Graph, which a Session runs,
+with shapes that are known and with placeholders whose sizes are not. The references of ops compute
+them; one in three is compiled as well, in `make oracle` all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from ir_reference import reference_results
+from interpreted_sessions import sessions_by_references
 from node_evaluation import evaluate_node
 from op_examples import Case, cases_of
 
 import flowc as tf
 from flowc import dtypes
 from flowc.errors import FlowcError
-from flowc.extract.program import extract_program
 from flowc.graph import Graph, Tensor
 from flowc.graph.building.creation import create
 from flowc.graph.gradients.operation import op_gradient
@@ -29,7 +28,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, all_ops, call_reference, input_spans, op_named
-from flowc.ir.types import tensor_type
 from flowc.ops import tf_op
 from flowc.ops.gradients import ValueGradients, input_gradients, no_gradient
 
@@ -170,24 +168,7 @@ def graph_gradients(
     return [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in found]
 
 
-Feeds = Mapping[Tensor, np.ndarray]
-Evaluation = Callable[[Sequence[Tensor], Feeds], Sequence[np.ndarray]]
-
-
-def in_session(tensors: Sequence[Tensor], feeds: Feeds) -> Sequence[np.ndarray]:
-    with tf.Session() as session:
-        return session.run(list(tensors), dict(feeds))
-
-
-def by_references(tensors: Sequence[Tensor], feeds: Feeds) -> Sequence[np.ndarray]:
-    types = {x: tensor_type(x.dtype, array.shape) for x, array in feeds.items()}
-    c = extract_program(tensors[0].graph, tensors, types).computation
-    return reference_results(c, [feeds[x] for x in types])
-
-
-def run_both(
-    cases: Sequence[Case], known: bool, evaluate: Evaluation = in_session
-) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def run_both(cases: Sequence[Case], known: bool) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """(example, by a Computation, by a Graph) for each gradient."""
     wanted: list[tuple[str, np.ndarray]] = []
     tensors: list[Tensor] = []
@@ -204,16 +185,18 @@ def run_both(
                     tensors.append(tensor)
         records = [tf_op(operation.type) for operation in graph.get_operations()]
         assert not [r for r in records if r is None or r.is_internal]
-        results = evaluate(tensors, feeds) if tensors else []
+        with tf.Session() as session:
+            results = session.run(tensors, feeds) if tensors else []
     for (text, want), array in zip(wanted, results):
         yield text, want, array
 
 
-def _op_param(op: Op) -> Any:
-    return pytest.param(op, marks=pytest.mark.oracle if op.name in SELDOM else ())
+def _op_param(op: Op, often: Sequence[Op]) -> Any:
+    is_often = op in often and op.name not in SELDOM
+    return pytest.param(op, marks=() if is_often else pytest.mark.oracle)
 
 
-each_op = pytest.mark.parametrize("op", [_op_param(op) for op in OPS], ids=str)
+each_op = pytest.mark.parametrize("op", [_op_param(op, OPS) for op in OPS], ids=str)
 
 
 def _case_param(case: Case) -> Any:
@@ -228,8 +211,8 @@ def _covered(op: Op) -> tuple[list[Case], list[Case]]:
     return cases[:serving], cases[serving:]
 
 
-def check_graphs(cases: Sequence[Case], known: bool, evaluate: Evaluation = in_session) -> None:
-    for text, want, found in run_both(cases, known, evaluate):
+def check_graphs(cases: Sequence[Case], known: bool) -> None:
+    for text, want, found in run_both(cases, known):
         assert (found.dtype, found.shape) == (want.dtype, want.shape), text
         np.testing.assert_allclose(
             found.astype(np.complex128), want.astype(np.complex128), 2e-5, 1e-6, err_msg=text
@@ -237,15 +220,18 @@ def check_graphs(cases: Sequence[Case], known: bool, evaluate: Evaluation = in_s
 
 
 @each_op
-def test_operations_of_a_graph_give_the_same(op: Op) -> None:
+@pytest.mark.parametrize("known", [False, True], ids=["unknown", "known"])
+def test_operations_of_a_graph_give_the_same(op: Op, known: bool) -> None:
+    serving, sized = _covered(op)
+    with sessions_by_references():
+        check_graphs([*serving, *sized] if known else serving, known)
+
+
+@pytest.mark.parametrize("op", [_op_param(op, OPS[::3]) for op in OPS], ids=str)
+def test_operations_of_a_graph_are_compiled(op: Op) -> None:
     serving, sized = _covered(op)
     check_graphs(serving, False)
     check_graphs(sized, True)
-
-
-@each_op
-def test_operations_with_known_sizes_give_the_same(op: Op) -> None:
-    check_graphs(_covered(op)[0], True, by_references)
 
 
 @pytest.mark.oracle
