@@ -128,7 +128,7 @@ class Session:
         _check_target(target)
         self._graph = graph if graph is not None else get_default_graph()
         wanted = getattr(config, "intra_op_parallelism_threads", 0)
-        self._timeout = getattr(config, "operation_timeout_in_ms", 0)
+        self._timeout = max(0, getattr(config, "operation_timeout_in_ms", 0))
         self._threads = threads if threads is not None else wanted or None
         self._options = options if options is not None else Options()
         if max_memory is not None:
@@ -240,7 +240,9 @@ class Session:
             call = self._calls.get(key)
         except (AttributeError, TypeError):
             call, key = None, None
-        timeout = max(0, (options.timeout_in_ms if options else 0) or self._timeout)
+        timeout = self._timeout
+        if options and options.timeout_in_ms:
+            timeout = max(0, options.timeout_in_ms)
         try:
             if call is not None and not self._closed:
                 try:

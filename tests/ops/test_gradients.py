@@ -2,7 +2,8 @@
 
 Every op that has a gradient, for its examples: differences of the reference against the gradient
 as nodes of a Computation; that against the gradient as operations of a Graph, which a Session runs,
-with shapes that are known and with placeholders whose sizes are not.
+with shapes that are known and with placeholders whose sizes are not. The references of ops compute
+them; one in three is compiled as well, in `make oracle` all.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from interpreted_sessions import sessions_by_references
 from node_evaluation import evaluate_node
 from op_examples import Case, cases_of
 
@@ -47,6 +49,9 @@ FIRST_ONLY = (
     "softmax_cross_entropy_with_logits",
     "sparse_softmax_cross_entropy_with_logits",
 )
+# The ops whose gradients need the sizes, and those of whose examples only the first so many do not.
+NEED_SIZES = ("rfft", "irfft", "qr", "svd", "banded")
+SERVE_ALL_SIZES = {"tensor_strided_slice_update": 3, "matrix_diag": 1, "matrix_diag_v2": 1}
 # The ops whose gradients only `make oracle` runs, as these are made of ops that are run anyway.
 SELDOM = frozenset("""
     avg_pool_3d_grad avg_pool_grad batch_mat_mul_mixed bessel_i1 bessel_i1e bessel_k1e bias_add_grad
@@ -186,8 +191,12 @@ def run_both(cases: Sequence[Case], known: bool) -> Iterator[tuple[str, np.ndarr
         yield text, want, array
 
 
-def _op_param(op: Op) -> Any:
-    return pytest.param(op, marks=pytest.mark.oracle if op.name in SELDOM else ())
+def _op_param(op: Op, often: Sequence[Op]) -> Any:
+    is_often = op in often and op.name not in SELDOM
+    return pytest.param(op, marks=() if is_often else pytest.mark.oracle)
+
+
+each_op = pytest.mark.parametrize("op", [_op_param(op, OPS) for op in OPS], ids=str)
 
 
 def _case_param(case: Case) -> Any:
@@ -195,21 +204,40 @@ def _case_param(case: Case) -> Any:
     return pytest.param(case, marks=pytest.mark.oracle if case.op.name in SELDOM else (), id=name)
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
-@pytest.mark.parametrize("op", [_op_param(op) for op in OPS], ids=str)
-def test_operations_of_a_graph_give_the_same(op: Op, known: bool) -> None:
+def _covered(op: Op) -> tuple[list[Case], list[Case]]:
+    """The examples whose gradients serve all sizes, and those whose gradients need them."""
     cases = [c for c in examples_of(op) if (op.name, c.number) not in MISSING]
-    if op.name == "tensor_strided_slice_update" and not known:
-        cases = cases[:3]  # what the op itself takes where only the run knows the sizes
-    if op.name in ("matrix_diag", "matrix_diag_v2") and not known:
-        cases = cases[:1]
-    if op.name.startswith(("rfft", "irfft", "qr", "svd", "banded")) and not known:
-        cases = []  # their gradients need the sizes
+    serving = 0 if op.name.startswith(NEED_SIZES) else SERVE_ALL_SIZES.get(op.name, len(cases))
+    return cases[:serving], cases[serving:]
+
+
+def check_graphs(cases: Sequence[Case], known: bool) -> None:
     for text, want, found in run_both(cases, known):
         assert (found.dtype, found.shape) == (want.dtype, want.shape), text
         np.testing.assert_allclose(
             found.astype(np.complex128), want.astype(np.complex128), 2e-5, 1e-6, err_msg=text
         )
+
+
+@each_op
+@pytest.mark.parametrize("known", [False, True], ids=["unknown", "known"])
+def test_operations_of_a_graph_give_the_same(op: Op, known: bool) -> None:
+    serving, sized = _covered(op)
+    with sessions_by_references():
+        check_graphs([*serving, *sized] if known else serving, known)
+
+
+@pytest.mark.parametrize("op", [_op_param(op, OPS[::3]) for op in OPS], ids=str)
+def test_operations_of_a_graph_are_compiled(op: Op) -> None:
+    serving, sized = _covered(op)
+    check_graphs(serving, False)
+    check_graphs(sized, True)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("op", OPS, ids=str)
+def test_operations_with_known_sizes_are_compiled(op: Op) -> None:
+    check_graphs(_covered(op)[0], True)
 
 
 @pytest.mark.parametrize(("name", "number"), MISSING)

@@ -3,8 +3,9 @@
 For each record: it has examples; what inference says is what the reference makes; the reference
 agrees with TensorFlow's recorded answers (every dtype); compiled code agrees with the reference
 (`support/op_cases.py` chooses for which dtypes; `FLOWC_ALL_DTYPES=1` for everything), on one
-thread, on two, and however the ranges of its kernels are cut. The cases of one record are compiled
-together, as one program.
+thread, on two, and however the ranges of its kernels are cut; what records made of others become in
+further dtypes is evaluated without being compiled. The cases of one record are compiled together,
+as one program.
 """
 
 from __future__ import annotations
@@ -12,18 +13,22 @@ from __future__ import annotations
 import json
 import warnings
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 import recordings
 from closeness import flushed
+from ir_reference import reference_results
 from op_cases import (
     EXACT,
     TESTED,
     assert_near,
     chosen_cases,
+    compiled_cases,
+    is_made_of_others,
+    lowered_cases,
     ordinary_elements,
     placed,
     reference,
@@ -45,12 +50,13 @@ from partitions import PartitionedProgram
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Value
+from flowc.ir.computation import Computation, Value
 from flowc.ir.core_ops import is_core
 from flowc.ir.lowering import Extracted, Host, Structural
 from flowc.ir.op import Op, all_ops
 from flowc.ir.signature import REQUIRED, Arg
 from flowc.options import Options
+from flowc.passes.pipeline import run_passes
 from flowc.proto.tensor_pb2 import DataType
 
 WITHOUT_EXAMPLES = {
@@ -211,34 +217,50 @@ def test_reference_agrees_with_tensorflow(op: Op) -> None:
 # -- compiled code
 
 
-def run_compiled(cases: Sequence[Case], options: Options) -> list[list[np.ndarray]]:
-    """The outputs of each case, all computed by one program."""
+def run_together(
+    cases: Sequence[Case], run: Callable[[Computation, list[np.ndarray]], list[np.ndarray]]
+) -> list[list[np.ndarray]]:
+    """The outputs of each case, all computed by one Computation."""
     b = Builder()
     feeds: dict[Value, np.ndarray] = {}
     nodes = [placed(b, case, feeds) for case in cases]
     results = [v for n in nodes for v in n.outputs]
-    outputs = iter(PartitionedProgram(b.build(results), options).run(list(feeds.values())))
+    outputs = iter(run(b.build(results), list(feeds.values())))
     return [[next(outputs) for _ in n.outputs] for n in nodes]
 
 
-def assert_compiled(cases: Sequence[Case], options: Options) -> None:
-    for case, found in zip(cases, run_compiled(cases, options)):
+def assert_together(
+    cases: Sequence[Case], run: Callable[[Computation, list[np.ndarray]], list[np.ndarray]]
+) -> None:
+    for case, found in zip(cases, run_together(cases, run)):
         expected = reference(case)
         if case.op.name in COMPILED_EXTREMES_APART:
             found, expected = ordinary_elements(case, found, expected)
         assert_near(case, found, expected, COMPILED.get(case.op.name, EXACT))
 
 
+def assert_compiled(cases: Sequence[Case], options: Options) -> None:
+    assert_together(cases, lambda c, arrays: PartitionedProgram(c, options).run(arrays))
+
+
 @each_op
-def test_every_dtype_of_the_signature_is_compiled(op: Op) -> None:
+def test_every_dtype_of_the_signature_is_chosen(op: Op) -> None:
     assert signature_types(op) <= {bound for c in chosen_cases(op) for bound in types_of(c)}
 
 
 @each_op
 def test_compiled_code_agrees_with_the_reference(op: Op) -> None:
-    assert_compiled(chosen_cases(op), Options())
+    assert_compiled(compiled_cases(op), Options())
+
+
+@pytest.mark.parametrize("op", filter(is_made_of_others, TESTED), ids=lambda op: op.name)
+def test_what_is_lowered_agrees_with_the_reference(op: Op) -> None:
+    """The core ops and clusters that all passes make of it, evaluated one by one."""
+    assert_together(
+        lowered_cases(op), lambda c, arrays: reference_results(run_passes(c, Options()), arrays)
+    )
 
 
 @pytest.mark.parametrize("op", TESTED[::7], ids=lambda op: op.name)
 def test_code_without_fusion_agrees_with_the_reference(op: Op) -> None:
-    assert_compiled(chosen_cases(op)[:2], Options(fuse=False))
+    assert_compiled(compiled_cases(op)[:2], Options(fuse=False))

@@ -13,7 +13,7 @@ import pytest
 from mutant_trials import faults
 
 FIRST = int(os.environ.get("FLOWC_FUZZ_SEED", "0"))
-COUNT = int(os.environ.get("FLOWC_FUZZ", "31")) * 2**17 // 1000
+COUNT = int(os.environ.get("FLOWC_FUZZ", "10")) * 2**17 // 1000
 AT_ONCE = 256
 
 

@@ -21,6 +21,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
+from flowc.ir.lowering import Decompose
 from flowc.ir.op import NeedsContent, Op, all_ops, bind_types, call_reference, input_spans
 from flowc.ir.types import tensor_type
 
@@ -28,6 +29,20 @@ assert flowc.ops  # the records
 
 EXACT = Closeness(4)
 FEW_DTYPES = (dtypes.f32, dtypes.i32, dtypes.bool_, dtypes.c64, dtypes.f16, dtypes.i64)
+# The ops made of others that only compiled code computes: of native kernels, or of sizes that a run
+# reads.
+COMPILED_IN_ALL_DTYPES = frozenset("""
+    avg_pool_3d_grad avg_pool_grad ctc_beam_search_decoder edit_distance empty
+    fused_resize_and_pad_conv2d log_matrix_determinant lu matrix_determinant matrix_inverse
+    matrix_solve matrix_solve_ls matrix_square_root matrix_triangular_solve max_pool_grad_grad_v2
+    max_pool_grad_v2 non_max_suppression_v2 non_max_suppression_v3 non_max_suppression_v4
+    scale_and_translate self_adjoint_eig_v1 sparse_segment_mean_grad_v2
+    sparse_segment_sqrt_n_grad_v2 sparse_segment_sum_grad_v2 stateless_random_gamma_v3
+    stateless_random_normal_v1 stateless_random_poisson stateless_random_uniform_full_int
+    stateless_random_uniform_full_int_v1 stateless_random_uniform_int
+    stateless_random_uniform_int_v1 stateless_random_uniform_v1 stateless_truncated_normal_v1
+    xla_self_adjoint_eig
+""".split())  # fmt: skip  # noqa: SIM905
 TESTED = sorted(
     (op for op in all_ops() if op.examples and op.reference is not None), key=lambda op: op.name
 )
@@ -50,21 +65,46 @@ def assert_near(
 
 
 def chosen_cases(op: Op) -> list[Case]:
-    """What is compiled: every example in f32, the first one in FEW_DTYPES, and for each dtype of
-    the signature that is then left, the smallest case; with `FLOWC_ALL_DTYPES=1` everything."""
+    """What is compiled or at least lowered: every example in f32, the first one in FEW_DTYPES, and
+    for each dtype of the signature that is then left, the smallest case; with
+    `FLOWC_ALL_DTYPES=1` everything."""
+    first = _first_cases(op)
+    return [*first, *_in_further_dtypes(op, first)]
+
+
+def lowered_cases(op: Op) -> list[Case]:
+    """Those of them that are not compiled: further dtypes of an op that is made of others, which
+    are compiled in these dtypes themselves."""
+    first = _first_cases(op)
+    return _in_further_dtypes(op, first) if is_made_of_others(op) and first else []
+
+
+def is_made_of_others(op: Op) -> bool:
+    return isinstance(op.lowering, Decompose) and op.name not in COMPILED_IN_ALL_DTYPES
+
+
+def compiled_cases(op: Op) -> list[Case]:
+    return _first_cases(op) if lowered_cases(op) else chosen_cases(op)
+
+
+def _first_cases(op: Op) -> list[Case]:
     found = list(cases_of(op))
-    few = [c for c in found if c.number == 0 and all(d in FEW_DTYPES for d in c.bound.values())]
-    chosen = list(dict.fromkeys([*few, *_in_f32(found)]))
-    if op.name == "cast":
-        chosen = found[::7]  # of all pairs of dtypes
     if os.environ.get("FLOWC_ALL_DTYPES"):
-        chosen = found
-    seen = {bound for c in chosen for bound in types_of(c)}
-    for c in [*sorted(found, key=_size), *cases_in_other_dtypes(op)]:
+        return found
+    if op.name == "cast":
+        return found[::7]  # of all pairs of dtypes
+    few = [c for c in found if c.number == 0 and all(d in FEW_DTYPES for d in c.bound.values())]
+    return list(dict.fromkeys([*few, *_in_f32(found)]))
+
+
+def _in_further_dtypes(op: Op, first: Sequence[Case]) -> list[Case]:
+    seen = {bound for c in first for bound in types_of(c)}
+    found: list[Case] = []
+    for c in [*sorted(cases_of(op), key=_size), *cases_in_other_dtypes(op)]:
         if not seen.issuperset(types_of(c)):
-            chosen.append(c)
+            found.append(c)
             seen.update(types_of(c))
-    return chosen
+    return found
 
 
 def _in_f32(cases: Sequence[Case]) -> list[Case]:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.api.data.dataset import AUTOTUNE, Dataset, made
+from flowc.api.data.dataset import Dataset
+from flowc.api.data.dataset_node import AUTOTUNE, made
 from flowc.api.data.structure import ComponentSpec
 from flowc.dtypes import DType
 from flowc.graph import Tensor

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.api.data.dataset import Dataset, _seeds, batched, captures, made, number
+from flowc.api.data.dataset import Dataset, _seeds, batched
+from flowc.api.data.dataset_node import made, number
 from flowc.api.data.functions import traced
+from flowc.api.data.mapped import captures
 from flowc.api.data.structure import ComponentSpec, SparseTensorSpec
 from flowc.api.framework.raw_ops import call
 from flowc.graph import Tensor, TensorShape

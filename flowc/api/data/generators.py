@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.api.data.dataset import Dataset, made
+from flowc.api.data.dataset import Dataset
+from flowc.api.data.dataset_node import made
 from flowc.api.data.functions import traced
 from flowc.api.data.structure import ComponentSpec, specs_from
 from flowc.api.framework import nest

@@ -13,7 +13,8 @@ import numpy as np
 from flowc import dtypes
 from flowc.api.arrays.selection import where
 from flowc.api.control_flow.conditionals import cond
-from flowc.api.data.dataset import Dataset, made
+from flowc.api.data.dataset import Dataset
+from flowc.api.data.dataset_node import made
 from flowc.api.data.functions import TracedFunction, traced
 from flowc.api.data.structure import ComponentSpec, DatasetSpec
 from flowc.api.framework import nest

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.api.data.dataset import Dataset, made
+from flowc.api.data.dataset import Dataset
+from flowc.api.data.dataset_node import made
 from flowc.api.data.structure import ComponentSpec, relaxed
 from flowc.api.framework.raw_ops import call
 from flowc.api.random.random_ops import stateless_multinomial

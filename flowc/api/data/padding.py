@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.api.data.dataset import Dataset, number
+from flowc.api.data.dataset import Dataset
+from flowc.api.data.dataset_node import number
 from flowc.api.data.structure import ComponentSpec
 from flowc.api.framework import nest
 from flowc.api.framework.raw_ops import call

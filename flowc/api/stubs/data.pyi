@@ -22,6 +22,7 @@ import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.data.dataset import AUTOTUNE as AUTOTUNE
 from flowc.api.data.dataset import Dataset as Dataset
 from flowc.api.data.dataset import DatasetSpec as DatasetSpec
 from flowc.api.data.iterators import Iterator as Iterator
@@ -36,7 +37,6 @@ from flowc.api.data.readers import FixedLengthRecordDataset as FixedLengthRecord
 from flowc.api.data.readers import TFRecordDataset as TFRecordDataset
 from flowc.api.data.readers import TextLineDataset as TextLineDataset
 
-AUTOTUNE: int
 INFINITE_CARDINALITY: int
 UNKNOWN_CARDINALITY: int
 from flowc.api.stubs import data_experimental as experimental

@@ -44,6 +44,7 @@ from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
 from flowc.api.data.csv import CsvDataset as CsvDataset
 from flowc.api.data.csv import make_csv_dataset as make_csv_dataset
+from flowc.api.data.dataset import AUTOTUNE as AUTOTUNE
 from flowc.api.data.dataset import DatasetSpec as DatasetStructure
 from flowc.api.data.experimental import Counter as Counter
 from flowc.api.data.experimental import RandomDataset as RandomDataset
@@ -76,7 +77,6 @@ from flowc.api.data.structure import ComponentSpec as Structure
 from flowc.api.data.structure import ComponentSpec as TensorStructure
 from flowc.api.data.structure import SparseTensorSpec as SparseTensorStructure
 
-AUTOTUNE: int
 INFINITE_CARDINALITY: int
 UNKNOWN_CARDINALITY: int
 def map_and_batch_with_legacy_function(map_func: Any, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: builtins.bool = False, num_parallel_calls: Any = None) -> Any:
