@@ -24,15 +24,15 @@ Array = np.ndarray[Any, Any]
 FIRST_DIM_SIZE, VALUE_ROWIDS, ROW_SPLITS = "FIRST_DIM_SIZE", "VALUE_ROWIDS", "ROW_SPLITS"
 
 
-def _check_splits(splits: Array, count: int) -> None:
+def check_splits(splits: Array, count: int, fault: str = "Invalid row_splits") -> None:
     """Raises `InvalidArgumentError` where splits are none of `count` values."""
     if not len(splits) or splits[0] != 0:
-        raise InvalidArgumentError("Invalid row_splits: the first split must be 0")
+        raise InvalidArgumentError(f"{fault}: the first split must be 0")
     if (np.diff(splits) < 0).any():
-        raise InvalidArgumentError("Invalid row_splits: splits must not fall")
+        raise InvalidArgumentError(f"{fault}: splits must not fall")
     if splits[-1] != count:
         raise InvalidArgumentError(
-            f"Invalid row_splits: the last split is {splits[-1]} and there are {count} values"
+            f"{fault}: the last split is {splits[-1]} and there are {count} values"
         )
 
 
@@ -68,7 +68,7 @@ def _levels(partitions: Sequence[Array], kinds: Sequence[str], count: int) -> li
             ends.append(rows)
         ends = [*ends[:-1], count]
     for splits, end in zip(found, ends):
-        _check_splits(splits, end)
+        check_splits(splits, end)
     return found
 
 

@@ -26,11 +26,18 @@ ORDERED = "{f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64}"
 
 def check_sparse(c: Inference, indices: int, values: int, shape: int) -> None:
     """Three inputs are a sparse tensor."""
-    c.need_rank(indices, 2, f"Shape must be rank 2 but is rank {c.rank(indices)}")
-    c.need_rank(values, 1, f"Shape must be rank 1 but is rank {c.rank(values)}")
-    c.need_rank(shape, 1, f"Shape must be rank 1 but is rank {c.rank(shape)}")
-    c.equal(c.dims(indices)[0], c.dims(values)[0])
-    c.equal(c.dims(indices)[1], c.dims(shape)[0])
+    for name, i, rank in (
+        ("indices must be a matrix", indices, 2),
+        ("values must be a vector", values, 1),
+        ("shape must be a vector", shape, 1),
+    ):
+        fault = f"Shape must be rank {rank} but is rank {c.rank(i)}: {name}"
+        c.need_rank(i, rank, fault)
+    (places, axes), (count,), (rank,) = c.dims(indices), c.dims(values), c.dims(shape)
+    c.equal(
+        places, count, f"Number of elements in indices ({places}) and values ({count}) do not match"
+    )
+    c.equal(axes, rank, f"Index rank ({axes}) and shape rank ({rank}) do not match")
 
 
 def linear(indices: Array, sizes: Sequence[int]) -> Array:

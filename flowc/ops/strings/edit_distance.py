@@ -18,6 +18,7 @@ from flowc.ir.dims import as_dim, maximum, product
 from flowc.ir.lowering import Decompose, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.arrays.sets import unique
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
@@ -185,8 +186,17 @@ def _places(b: Builder, indices: Value, dims: Dims) -> Value:
     return found
 
 
+def _numbered(b: Builder, values: Value, true_values: Value) -> list[Value]:
+    """Texts as numbers: equal ones have one."""
+    (count,), (true_count,) = values.dims, true_values.dims
+    _, numbers = b.emit(unique, [b.concat(values, true_values, np.int32(0))]).outputs
+    return [b.slice(numbers, (0,), (count,)), b.slice(numbers, (count,), (true_count,))]
+
+
 def _build(b: Builder, node: Node) -> Value:
     indices, values, _, true_indices, true_values, _ = node.inputs
+    if values.type.dtype is dtypes.string:
+        values, true_values = _numbered(b, values, true_values)
     dims = node.output.dims
     cells: Dim = product(dims)
     found = b.edit_distances(
@@ -227,7 +237,7 @@ edit_distance = define(
     "edit_distance",
     "EditDistance(hypothesis_indices: i64, hypothesis_values: T, hypothesis_shape: i64,"
     " truth_indices: i64, truth_values: T, truth_shape: i64; normalize: bool = True,"
-    f" {TYPES}) -> output: f32",
+    f" {TYPES[:-1]}, string}}) -> output: f32",
     infer=_infer,
     lowering=Decompose(_build),
     reference=_reference,
