@@ -105,6 +105,43 @@ def test_distances_of_words() -> None:
         np.testing.assert_array_equal(session.run(found), [0.75])
 
 
+def test_zeros_like_an_optional() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2])
+        zeros = r.ZerosLike(x=r.OptionalFromValue(components=[x]))
+        found = r.OptionalGetValue(optional=zeros, output_types=[tf.float32], output_shapes=[[2]])
+        np.testing.assert_array_equal(session.run(found[0], {x: [1, 2]}), [0, 0])
+
+
+def test_texts_that_are_not_among_others() -> None:
+    x, y = tf.placeholder(tf.string, [None]), tf.placeholder(tf.string, [None])
+    with tf.Session() as session:
+        for xs, ys, kept in (
+            (["a", "bb", "a", "c"], ["bb", "d"], [0, 2, 3]),
+            ([], ["a"], []),
+            (["a"], [], [0]),
+        ):
+            found, places = session.run(tf.setdiff1d(x, y), {x: xs, y: ys})
+            assert places.tolist() == kept and [t.decode() for t in found] == [xs[k] for k in kept]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [([1.0, np.nan], "NaN"), ([np.inf, 1.0], "Inf"), ([-np.inf, np.nan], "Inf and NaN")],
+)
+def test_numbers_are_checked_that_only_a_control_input_names(values: Any, words: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2])
+        with tf.control_dependencies([tf.check_numerics(x * 2, "doubled")]):
+            y = x + 1
+        np.testing.assert_array_equal(session.run(y, {x: [1, 2]}), [2, 3])
+        for fetch in (y, tf.group(tf.check_numerics(x, "doubled"))):
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match=f"^doubled : Tensor had {words} values"
+            ):
+                session.run(fetch, {x: values})
+
+
 def test_a_temporary_variable_holds_something() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         variable = r.TemporaryVariable(shape=[2], dtype=tf.float32, var_name="v")

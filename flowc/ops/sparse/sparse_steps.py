@@ -217,10 +217,12 @@ define(
 
 def _split(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
     axis, indices, values, sizes = inputs
-    count, axis = len(types) // 3, int(axis)
-    if not 0 <= axis < len(sizes):
-        raise InvalidArgumentError(f"Input split_dim should be between 0 and rank ({len(sizes)}), "
-                                   f"got {axis}")  # fmt: skip
+    count, axis, rank = len(types) // 3, int(axis), len(sizes)
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(
+            f"Input split_dim should be between {-rank} and rank ({rank}), got {axis}"
+        )
+    axis %= rank
     size = int(sizes[axis])
     if not 1 <= count <= size:
         raise InvalidArgumentError(f"Input num_split should be between 1 and the splitting "

@@ -18,7 +18,7 @@ from flowc.ir.dims import as_dim, maximum, product
 from flowc.ir.lowering import Decompose, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.arrays.sets import unique
+from flowc.ops.arrays.sets import numbered_texts
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
@@ -186,17 +186,10 @@ def _places(b: Builder, indices: Value, dims: Dims) -> Value:
     return found
 
 
-def _numbered(b: Builder, values: Value, true_values: Value) -> list[Value]:
-    """Texts as numbers: equal ones have one."""
-    (count,), (true_count,) = values.dims, true_values.dims
-    _, numbers = b.emit(unique, [b.concat(values, true_values, np.int32(0))]).outputs
-    return [b.slice(numbers, (0,), (count,)), b.slice(numbers, (count,), (true_count,))]
-
-
 def _build(b: Builder, node: Node) -> Value:
     indices, values, _, true_indices, true_values, _ = node.inputs
     if values.type.dtype is dtypes.string:
-        values, true_values = _numbered(b, values, true_values)
+        values, true_values = numbered_texts(b, values, true_values)
     dims = node.output.dims
     cells: Dim = product(dims)
     found = b.edit_distances(
