@@ -19,6 +19,15 @@ def _open(value: Any) -> Any:
     return tf.placeholder_with_default(value, None)
 
 
+PLACES, SIZES = np.zeros((1, 2), np.int64), np.array([2, 2], np.int64)
+
+
+def _splits(splits: list[int]) -> Callable[[], Any]:
+    return lambda: r.RaggedTensorToSparse(
+        rt_nested_splits=[_open(np.array(splits, np.int64))], rt_dense_values=[1, 2]
+    )
+
+
 def _partitioned(place: Any, shape: tuple[int, ...]) -> Callable[[], Any]:
     parts = np.zeros(shape, np.int32)
     parts[place] = 17
@@ -44,6 +53,54 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         _partitioned((1, 2), (2, 3)),
         r"partitions\[1,2\] = 17 is not in \[0, 7\)",
     ),
+    "indices of rank 0": (lambda: tf.gather([1, 2], _open(7)), r"indices = 7 is not in \[0, 2\)"),
+    "indices of rank 1": (
+        lambda: tf.gather([1, 2], _open([0, 7])) + 1,
+        r"indices\[1\] = 7 is not in \[0, 2\)",
+    ),
+    "indices of rank 2": (
+        lambda: tf.gather([[1, 2]], _open([[0, 1], [1, -7]]), axis=1),
+        r"indices\[1,1\] = -7 is not in \[0, 2\)",
+    ),
+    "indices of rank 3": (
+        lambda: tf.gather([1, 2], tf.placeholder_with_default([[[7]]], [1, 1, 1])),
+        r"indices\[\.\.\] = 7 is not in \[0, 2\)",
+    ),
+    "indices of rows that only the run counts": (
+        lambda: tf.gather(_open(np.zeros((4, 3))), tf.placeholder_with_default([0, 0, 9], [3])),
+        r"indices\[2\] = 9 is not in \[0, 4\)",
+    ),
+    "indices of a batch": (
+        lambda: tf.batch_gather(
+            tf.constant([[1, 2], [3, 4]]), tf.placeholder_with_default([[0, 1], [2, 0]], [2, 2])
+        ),
+        r"indices\[1,0\] = 2 is not in \[0, 2\)",
+    ),
+    "indices of slices": (
+        lambda: tf.gather_nd([[1, 2]], _open([[[0, 1], [0, 5]]])),
+        r"indices\[0,1\] = \[.*5\] does not index into param shape \[1,2\]",
+    ),
+    "a part of negative size": (
+        lambda: r.SparseSlice(
+            indices=PLACES, values=[1], shape=SIZES, start=SIZES, size=_open(-SIZES)
+        ),
+        "Expected a non-negative size, got -2",
+    ),
+    "an axis out of range": (
+        lambda: r.SparseSplit(
+            split_dim=np.int64(-3), indices=PLACES, values=[1], shape=SIZES, num_split=2
+        ),
+        r"Input axis should be in range \[-2, 2\), got -3",
+    ),
+    **{
+        f"splits {splits}": (_splits(splits), words)
+        for splits, words in (
+            ([], "ragged splits may not be empty"),
+            ([1, 2], "First value of ragged splits must be 0"),
+            ([0, 2, 1, 2], "non decreasing, but we got 2 followed by 1"),
+            ([0, 3], "Final value of ragged splits must match the length"),
+        )
+    },
     "ranks of sparse tensors": (
         _ranks,
         r"rank prior to SparseTensor\[1\] was: 3 but rank of SparseTensor\[1\] is: 4",

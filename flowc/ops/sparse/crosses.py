@@ -193,7 +193,8 @@ def _cross_words(inputs: Sequence[Any], types: Sequence[DType], *, N: int) -> li
             f"Input separator should be a scalar. Received: {list(word.shape)}"
         )
     columns, rows = _columns(given, N, _words, _words)
-    return _as_sparse(columns, rows, word[()].join, types[1])
+    join: Callable[[Ways], bytes] = bytes(word[()]).join
+    return _as_sparse(columns, rows, join, types[1])
 
 
 def _cross_hashes(inputs: Sequence[Any], types: Sequence[DType], *, N: int) -> list[Array]:
@@ -280,7 +281,7 @@ def _cross_ragged(
     places, given, shapes = ([next(arrays) for _ in range(Nsparse)] for _ in range(3))
     dense = list(arrays)
     for items, ends in zip(values, splits):
-        check_splits(ends, len(items), "Invalid RaggedTensor")
+        check_splits(ends, len(items))
     for column in zip(places, given, shapes):
         _check_matrix(*column)
     _check_dense(dense)

@@ -156,6 +156,8 @@ define(
 
 def _slice(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     indices, values, sizes, start, size = inputs
+    if (size < 0).any():
+        raise InvalidArgumentError(f"Expected a non-negative size, got {size.min()}")
     ends = np.minimum(start + size, sizes)
     kept = ((indices >= start) & (indices < ends)).all(axis=1)
     return _results(indices[kept] - start, values[kept], np.maximum(ends - start, 0))
@@ -219,9 +221,7 @@ def _split(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
     axis, indices, values, sizes = inputs
     count, axis, rank = len(types) // 3, int(axis), len(sizes)
     if not -rank <= axis < rank:
-        raise InvalidArgumentError(
-            f"Input split_dim should be between {-rank} and rank ({rank}), got {axis}"
-        )
+        raise InvalidArgumentError(f"Input axis should be in range [{-rank}, {rank}), got {axis}")
     axis %= rank
     size = int(sizes[axis])
     if not 1 <= count <= size:
