@@ -45,13 +45,14 @@ class KernelScalars:
     """The ScalarBuilder that builds nests. `loader(operand, index)` gives elements of the
     current node's inputs; cluster.py sets it for the node that is being lowered. `conditions` are
     the ranges that are asked for. `guard`: under which condition what is computed will be used, and
-    may fail the run."""
+    may fail the run. `tells_places`: a fault says where the wrong index stands."""
 
     def __init__(self, nest: NestBuilder) -> None:
         self.nest = nest
         self.operand_types: tuple[DType, ...] = ()
         self.conditions: list[Condition] = []
         self.guard: Name | None = None
+        self.tells_places = True
         self.loader: Callable[[int, tuple[Dim, ...]], Scalar] | None = None
         self.guarded_loader: Callable[[Name, int, tuple[Dim, ...], Scalar], Scalar] | None = None
 
@@ -237,7 +238,7 @@ class KernelScalars:
         raw = self._int(x)
         limit = nest.index(extent)
         bad = nest.let(either(compare("lt", raw, int_number(0)), compare("ge", raw, limit)))
-        text, told = _told(message, extent, place)
+        text, told = _told(message, extent, place if self.tells_places else ())
         fault = self._fault(text)
         with nest.when(bad if self.guard is None else both(self.guard, bad)):
             nest.store("status", int_number(1), raw)
@@ -266,14 +267,12 @@ class KernelScalars:
 def _told(message: str, extent: Dim, place: tuple[Dim, ...]) -> tuple[str, list[Dim]]:
     """The text of a fault, in which {a} is the value, and what {b} and {c} are: an extent that only
     the run knows, then the place, as far as there is room for it."""
-    told: list[Dim] = []
-    if "{extent}" in message and not isinstance(extent, int):
-        told.append(extent)
-    if "{place}" in message and len(told) + len(place) <= 2:
-        told = [*told, *place]
-        where = ",".join(["{b}", "{c}"][len(told) - len(place) : len(told)])
-    else:
-        where = ".."
-    limit = str(extent) if isinstance(extent, int) else "{b}"
+    is_written = bool(place) and isinstance(extent, int)
+    told: list[Dim] = [] if is_written or "{extent}" not in message else [extent]
+    where = ".."
+    if place and len(told) + len(place) <= 2:
+        where = ",".join(["{b}", "{c}"][len(told) :][: len(place)])
+        told += place
+    limit = str(extent) if is_written else "{b}"
     text = message.replace("{value}", "{a}").replace("{extent}", limit).replace("{place}", where)
     return text, told

@@ -277,7 +277,7 @@ def test_the_first_fault_of_what_follows_is_told() -> None:
     (found,) = run(node, [*given, rows], {}, TARGET)
     np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5)
     rows[7] = 12
-    run(node, [*given, rows], {}, TARGET, (1, 12, 7, 0))  # the index, and its place
+    run(node, [*given, rows], {}, TARGET, (1, 12, 9, 0))
 
 
 Convolution = tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]
