@@ -92,6 +92,12 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         r"Input axis should be in range \[-2, 2\), got -3",
     ),
+    "several axes": (
+        lambda: r.SparseSplit(
+            split_dim=_open(SIZES), indices=PLACES, values=[1], shape=SIZES, num_split=2
+        ),
+        "Input axis should be a scalar",
+    ),
     **{
         f"splits {splits}": (_splits(splits), words)
         for splits, words in (

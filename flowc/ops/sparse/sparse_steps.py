@@ -14,6 +14,7 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
+from flowc.ir.host_run import held
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -219,6 +220,10 @@ define(
 
 def _split(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
     axis, indices, values, sizes = inputs
+    if held(axis).ndim:
+        raise InvalidArgumentError(
+            f"Input axis should be a scalar but received shape {list(axis.shape)}"
+        )
     count, axis, rank = len(types) // 3, int(axis), len(sizes)
     if not -rank <= axis < rank:
         raise InvalidArgumentError(f"Input axis should be in range [{-rank}, {rank}), got {axis}")
