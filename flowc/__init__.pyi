@@ -394,6 +394,7 @@ __all__ = [
     "profile",
     "profiler",
     "py_func",
+    "py_function",
     "python_io",
     "qint16",
     "qint32",
@@ -740,6 +741,7 @@ from flowc.api.framework.models import load as load
 from flowc.api.framework.models import load_graph as load_graph
 from flowc.api.framework.python_functions import numpy_function as numpy_function
 from flowc.api.framework.python_functions import py_func as py_func
+from flowc.api.framework.python_functions import py_function as py_function
 from flowc.api.framework.scopes import add_to_collection as add_to_collection
 from flowc.api.framework.scopes import add_to_collections as add_to_collections
 from flowc.api.framework.scopes import colocate_with as colocate_with

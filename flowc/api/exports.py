@@ -172,7 +172,7 @@ _TOP = {
     "flowc.api.control_flow.cases": "case switch_case",
     "flowc.api.control_flow.loops": "while_loop",
     "flowc.api.control_flow.functional": "foldl foldr map_fn scan",
-    "flowc.api.framework.python_functions": "numpy_function py_func",
+    "flowc.api.framework.python_functions": "numpy_function py_func py_function",
     "flowc.api.control_flow.tensor_array": "TensorArray",
     "flowc.api.variables.variables": "Variable VariableV1=Variable",
     "flowc.api.variables.graph_keys": "GraphKeys",

@@ -44,7 +44,6 @@ INSTEAD = {
     "keras": "`tf.layers`; models of Keras run as SavedModels",
     "lite": "`flowc compile`",
     "profiler": "`flowc bench`",
-    "py_function": "`tf.py_func`, `tf.numpy_function`",
     "tpu": "the CPU",
     "xla": "`flowc.compile`",
 }

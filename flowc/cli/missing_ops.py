@@ -69,7 +69,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"|UnbatchGrad|BatchFunction|Mutex.*|ConsumeMutexLock|FakeQueue|FileSystemSet.*"
         r"|.*Session(Handle.*|Tensor)",
     ),
-    ("only within TensorFlow's runtime", r"FakeParam|EagerPyFunc|CheckPinned|ImmutableConst"),
+    ("only within TensorFlow's runtime", r"FakeParam|CheckPinned|ImmutableConst"),
     (
         "random numbers that are drawn by resources, or from other distributions",
         r"Stateful.*|Rng.*|.*Random.*|.*Truncated.*|.*Poisson.*|SobolSample|NonDeterministicInts"

@@ -132,7 +132,7 @@ def check_tensor(tensor: TensorProto | MappedTensor, where: str) -> None:
             )
         return
     given = len(getattr(proto, FIELDS.get(dtype, "int_val"))) // (2 if dtype.is_complex else 1)
-    if given > elements:
+    if given > max(elements, 1):  # TensorFlow writes what would fill an empty tensor, too
         raise InvalidModelError(
             f"{where}: the shape {[d.size for d in proto.tensor_shape.dim]} has {elements} "
             f"elements, found {given} values"

@@ -163,7 +163,7 @@ def _emitter(
     """What writes a node in terms of values, where it is not one itself."""
     if isinstance(record.lowering, Extracted):
         return record.lowering.emit
-    if any(isinstance(bound, ListValue | RunTimeTensor) for bound in inputs):
+    if any(isinstance(bound, ListValue | OptionalValue | RunTimeTensor) for bound in inputs):
         return record.on_lists
     values = [bound for bound in inputs if isinstance(bound, Value)]
     if record.on_data is None or len(values) < len(inputs):

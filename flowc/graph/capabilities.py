@@ -13,7 +13,7 @@ from flowc.errors import PermissionDeniedError
 from flowc.graph.function import BodyNode
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
-from flowc.ir.capability import FILES, NETWORK, PYTHON, Capability
+from flowc.ir.capability import FILES, NETWORK, Capability
 
 Node = Operation | BodyNode
 NamedNode = tuple[str, Node]  # its full name, and the node
@@ -45,7 +45,6 @@ RpcClient RpcServer RpcServerStart Send _HostRecv _HostSend _Recv _Send
 _WITHOUT_RECORD: dict[str, Capability] = {
     **dict.fromkeys(_FILE_OPS.split(), FILES),
     **dict.fromkeys(_NETWORK_OPS.split(), NETWORK),
-    "EagerPyFunc": PYTHON,
     # The first input is the checkpoint; a Saver's caller feeds it.
     **dict.fromkeys(
         ("Restore", "RestoreSlice", "RestoreV2", "Save", "SaveSlices", "SaveV2"),

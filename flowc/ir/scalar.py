@@ -188,9 +188,10 @@ class ScalarBuilder(Protocol):
         """An integer scalar as an index symbol below `extent`, which the caller vouches for."""
         ...
 
-    def checked_index(self, x: Any, extent: Dim, message: str) -> Dim:
+    def checked_index(self, x: Any, extent: Dim, message: str, place: tuple[Dim, ...] = ()) -> Dim:
         """`as_index` that makes the run fail with InvalidArgumentError where x is outside
-        [0, extent). `message` may use {value} and {extent}."""
+        [0, extent). `message` may use {value} and {extent}, and {place}: the numbers of `place`, or
+        `..` where a message has no room for them."""
         ...
 
     def check(self, condition: Any, message: str) -> None:

@@ -188,7 +188,7 @@ def _call(k: Any, i: Instruction, operands: Sequence[Any], dims: tuple[Dim, ...]
         case "as_index":
             return k.as_index(operands[0], dims[0])
         case "checked_index":
-            return k.checked_index(operands[0], dims[0], i.message)
+            return k.checked_index(operands[0], dims[0], i.message, dims[1:])
         case "check":
             return k.check(operands[0], i.message)
         case "cast" | "bitcast":
@@ -287,15 +287,15 @@ class Recorder:
         return self._record("index_value", (), dtype, dims=(value,))
 
     def as_index(self, x: Any, extent: Dim) -> Dim:
-        return self._place("as_index", x, extent, "")
+        return self._place("as_index", x, (extent,), "")
 
-    def checked_index(self, x: Any, extent: Dim, message: str) -> Dim:
-        return self._place("checked_index", x, extent, message)
+    def checked_index(self, x: Any, extent: Dim, message: str, place: tuple[Dim, ...] = ()) -> Dim:
+        return self._place("checked_index", x, (extent, *place), message)
 
-    def _place(self, name: str, x: Any, extent: Dim, message: str) -> Dim:
+    def _place(self, name: str, x: Any, dims: tuple[Dim, ...], message: str) -> Dim:
         number = self.next_number
-        self._record(name, [x], None, dims=(extent,), message=message)
-        return symbol(place_name(number), extent)
+        self._record(name, [x], None, dims=dims, message=message)
+        return symbol(place_name(number), dims[0])
 
     def check(self, condition: Any, message: str) -> None:
         self._record("check", [self.const(condition, dtypes.bool_)], None, message=message)

@@ -54,7 +54,7 @@ TensorArrayWrite TensorArrayWriteV2
 """
 # What TensorFlow has a gradient of, and flowc not yet.
 MISSING = """
-QuantizeAndDequantizeV4Grad
+EagerPyFunc QuantizeAndDequantizeV4Grad
 """
 
 

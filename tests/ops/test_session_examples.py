@@ -26,6 +26,7 @@ EXAMPLES = SESSION_EXAMPLES | INPUT_EXAMPLES | IMAGE_EXAMPLES
 MADE_OF: dict[str, str] = {
     "_PythonCall": "PyFunc",
     "_PurePythonCall": "PyFuncStateless",
+    "_EagerPythonCall": "EagerPyFunc",
     "_StringEqual": "Equal",
     "_UniqueTexts": "Unique",
     "_ScatterTexts": "ScatterNd",

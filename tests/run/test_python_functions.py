@@ -67,6 +67,29 @@ def test_several_outputs_of_known_and_unknown_sizes() -> None:
     assert [v.tolist() for v in found] == [[3, 7], [[0.5, 1], [1.5, 2]], True, 1j]
 
 
+@pytest.mark.parametrize(
+    ("returned", "dtype", "words"),
+    [
+        (1.5, tf.int32, "Cannot convert 1.5 to EagerTensor of dtype int32"),
+        (np.bool_(True), tf.float32, "Cannot convert .* to EagerTensor of dtype float"),
+        ("word", tf.float32, "Cannot convert 'word' to EagerTensor of dtype float"),
+        (None, tf.float32, "returns 0 values, but expects to see 1 values"),
+    ],
+)
+def test_values_that_are_not_of_the_dtype(returned: Any, dtype: Any, words: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        run(tf.py_function(lambda: returned, [], dtype))
+
+
+def test_objects_that_are_no_elements() -> None:
+    for returned, words in (
+        ({"foo": 1}, "Unsupported object type dict"),
+        (np.zeros(1, [("foo", np.float32)]), "Unsupported numpy data type"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            run(tf.py_func(lambda returned=returned: returned, [], tf.int64))
+
+
 def test_arrays_are_the_functions_own() -> None:
     kept: list[Any] = []
 

@@ -245,12 +245,16 @@ class NumpyScalars:
         self.env[Symbol(name)] = x.data.astype(np.int64)
         return symbol(name, extent)
 
-    def checked_index(self, x: ArrayScalar, extent: Dim, message: str) -> Expr:
+    def checked_index(
+        self, x: ArrayScalar, extent: Dim, message: str, place: tuple[Dim, ...] = ()
+    ) -> Expr:
         limit = self.dim(extent)
         bad = (x.data < 0) | (x.data >= limit)
         if np.any(bad):
             first = np.broadcast_to(x.data, bad.shape)[bad][0]
-            raise InvalidArgumentError(message.format(value=first, extent=int(limit)))
+            at = [np.broadcast_to(self.dim(p), bad.shape)[bad][0] for p in place]
+            where = ",".join(map(str, at))
+            raise InvalidArgumentError(message.format(value=first, extent=int(limit), place=where))
         return self.as_index(x, extent)
 
     def check(self, condition: Any, message: str) -> None:

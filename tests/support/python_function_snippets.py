@@ -29,6 +29,18 @@ with tf.control_dependencies([done]):
 out = tf.numpy_function(lambda a: a.T, [tf.constant([[1.0, 2.0, 3.0]])], tf.float32)
 # one_output_in_a_list =
 out = tf.numpy_function(lambda a: [a], [tf.constant([1, 2])], [tf.int32])
+# py_function =
+x = tf.placeholder(tf.int32, [None], name="x")
+out = tf.py_function(lambda a, n, s: [a.numpy()[::-1] * n.numpy(), 3, [1.5, 2], s.numpy() + b"!", a.shape[0]], [x, 2, "word"], [tf.int32, tf.float32, tf.float64, tf.string, tf.int64], name="eager")
+feed = {x: [1, 2, 3]}
+# py_function_one =
+out = tf.py_function(lambda a: a.numpy().sum(), [tf.constant([[1.0, 2.0]])], tf.float32)
+# py_function_effect =
+seen = []
+with tf.control_dependencies([tf.py_function(lambda a: seen.append(a.numpy()), [tf.constant(5)], [])]):
+    out = tf.constant(1)
+# py_function_counts =
+out = tf.py_function(lambda: [1, 2, 3], [], [tf.int32, tf.int32])
 # in_a_loop =
 def body(i, a):
     grown = tf.py_func(lambda a, i: np.append(a, np.float32(i)), [a, i], tf.float32)

@@ -153,11 +153,12 @@ def _summaries() -> list[tuple[Any, Any]]:
 # -- Python
 
 
-@example("PyFunc", "PyFuncStateless")
+@example("PyFunc", "PyFuncStateless", "EagerPyFunc")
 def _python() -> list[tuple[Any, Any]]:
     called = tf.py_func(lambda a: a * 2, [X], tf.float32)
     pure = tf.py_func(lambda a: a + 1, [X], tf.float32, stateful=False)
-    return [(called, 2 * X), (pure, X + 1)]
+    eager = tf.py_function(lambda a: a.numpy() + 2, [X], tf.float32)
+    return [(called, 2 * X), (pure, X + 1), (eager, X + 2)]
 
 
 # -- checkpoints

@@ -1,4 +1,4 @@
-"""`tf.py_func`, `tf.numpy_function`: functions of Python as operations of a graph."""
+"""`tf.py_func`, `tf.numpy_function`, `tf.py_function`: functions of Python in a graph."""
 
 from __future__ import annotations
 
@@ -28,6 +28,28 @@ def py_func(
     in the process that runs the graph. A run raises what `func` does, in TensorFlow's classes, and
     `InvalidArgumentError` for arrays of another dtype.
     """
+    return _call("PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name)
+
+
+def py_function(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,
+    name: str | None = None,
+) -> Tensor | list[Tensor] | Operation:
+    """`py_func` whose function gets arrays that have `numpy()`, and returns numbers or arrays,
+    which become those of the dtypes where these hold what they are.
+
+    The function computes with NumPy: operations that it makes are none of the graph, and nothing
+    flows back through it. A run raises what `func` does, in TensorFlow's classes, and
+    `InvalidArgumentError` for what is of no such dtype.
+    """
+    return _call("EagerPyFunc", func, inp, Tout, name)
+
+
+def _call(
+    op_type: str, func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None
+) -> Tensor | list[Tensor] | Operation:
     if not callable(func):
         found = f"Received func={func} of type {type(func)}."
         raise ValueError(f"Expected func to be callable. {found}")
@@ -36,14 +58,15 @@ def py_func(
     graph = get_default_graph()
     kept = register(func)
     graph.host_functions.append(kept)
-    op_type = "PyFunc" if stateful else "PyFuncStateless"
     with name_scope(name, op_type, list(inp)) as scope:
         inputs = [as_tensor(value, None, f"input_{i}") for i, value in enumerate(inp)]
-        attrs = {
+        attrs: dict[str, Any] = {
             "token": kept.token.encode(),
             "Tin": tuple(t.base_dtype for t in inputs),
             "Tout": tuple(declared),
         }
+        if op_type == "EagerPyFunc":
+            attrs["is_async"] = False
         types = [(t, None) for t in declared]
         op = graph.create_op(op_type, inputs, attrs, scope, output_types=types)
     if not declared:

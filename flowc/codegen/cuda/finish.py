@@ -57,7 +57,7 @@ def element_function(node: Node, body: Computation, inner: Node) -> ElementFunct
     """What a cluster does to its product; None where that is its result."""
     if body.results == (inner.output,):
         return None
-    c = ClusterLowering(body, node.inputs)
+    c = ClusterLowering(body, node.inputs, tells_places=False)
     dims = inner.output.dims
     row, column = symbol(f"{LOCAL}{ROW}", product(dims[:-1])), symbol(f"{LOCAL}{COLUMN}", dims[-1])
     index = (*unravel(row, dims[:-1]), column)

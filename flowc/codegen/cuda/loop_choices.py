@@ -66,5 +66,6 @@ DEVICE_CHOICES = DeviceChoices(
     short=_NEVER,
     whole=_NEVER,
     inner_loops=False,
+    tells_places=False,
     block=BLOCK,
 )

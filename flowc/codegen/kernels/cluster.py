@@ -71,13 +71,17 @@ class ClusterLowering:
     the index at which it is known and its scalar. `addresses` records every address and `reads` the
     reads, for the choice of loops, `clamped` the indices that others stand for where conditions
     hold; `buffered` says where reads find their element instead of in their own buffer.
+    `tells_places`: a fault says where the wrong index stands.
     """
 
-    def __init__(self, body: Computation, inputs: Sequence[Value]) -> None:
+    def __init__(
+        self, body: Computation, inputs: Sequence[Value], tells_places: bool = True
+    ) -> None:
         self.body = body
         self.inputs = tuple(inputs)
         self.nest = NestBuilder()
         self.k = KernelScalars(self.nest)
+        self.k.tells_places = tells_places
         self.k.loader = self._load_operand
         self.k.guarded_loader = self._load_guarded
         self.names = {p.output: f"x{i}" for i, p in enumerate(body.parameters)}

@@ -21,7 +21,8 @@ class LoopChoices:
     `few` rows or columns are not worth tiles. `short`: a loop over fewer elements, unless they are
     a multiple of `whole`, has a rest that matters. `inner_loops`: a step of the shared range may
     walk many elements in loops of its own; else it computes one, or the `block` lanes that share
-    memory compute a tile."""
+    memory compute a tile. `tells_places`: a fault says where a wrong index stands, which takes
+    registers."""
 
     chunk_nanoseconds: int
     column_block: int
@@ -35,6 +36,7 @@ class LoopChoices:
     short: int
     whole: int
     inner_loops: bool = True
+    tells_places: bool = True
     block: int = 1
 
     def grain(self, cost: float, inner: Dim = 1) -> Dim:

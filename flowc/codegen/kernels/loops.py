@@ -74,7 +74,7 @@ class Reducing:
         self.choices = target.choices
         self.body = body
         self.reductions = list(reductions)
-        self.c = ClusterLowering(body, node.inputs)
+        self.c = ClusterLowering(body, node.inputs, self.choices.tells_places)
         self.lowerings = {n: n.lowering for n in reductions if isinstance(n.lowering, Reduction)}
         first = reductions[0]
         self.axes = self.lowerings[first].axes

@@ -211,7 +211,7 @@ class _Pointwise:
         self.last = len(self.groups) - 1
         self.tiled = probe.tiled_with(self.groups)
         self.parts = self._parts(probe)
-        self.c = ClusterLowering(body, node.inputs)
+        self.c = ClusterLowering(body, node.inputs, self.choices.tells_places)
         self.cost = body_cost(body)
         self.scratch: Dim = 0
 

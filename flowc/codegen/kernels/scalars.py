@@ -45,13 +45,14 @@ class KernelScalars:
     """The ScalarBuilder that builds nests. `loader(operand, index)` gives elements of the
     current node's inputs; cluster.py sets it for the node that is being lowered. `conditions` are
     the ranges that are asked for. `guard`: under which condition what is computed will be used, and
-    may fail the run."""
+    may fail the run. `tells_places`: a fault says where the wrong index stands."""
 
     def __init__(self, nest: NestBuilder) -> None:
         self.nest = nest
         self.operand_types: tuple[DType, ...] = ()
         self.conditions: list[Condition] = []
         self.guard: Name | None = None
+        self.tells_places = True
         self.loader: Callable[[int, tuple[Dim, ...]], Scalar] | None = None
         self.guarded_loader: Callable[[Name, int, tuple[Dim, ...], Scalar], Scalar] | None = None
 
@@ -224,22 +225,25 @@ class KernelScalars:
     def _int(self, x: Scalar) -> Name:
         return self.nest.let(Apply("cast", (x,), dtypes.i64), "j")
 
-    def checked_index(self, x: Scalar, extent: Dim, message: str) -> Dim:
-        key = ("checked", x, extent, message, self.guard)
-        name = self.nest.remember(key, lambda: self._checked(x, extent, message))
+    def checked_index(
+        self, x: Scalar, extent: Dim, message: str, place: tuple[Dim, ...] = ()
+    ) -> Dim:
+        key = ("checked", x, extent, message, place, self.guard)
+        name = self.nest.remember(key, lambda: self._checked(x, extent, message, place))
         return symbol(LOCAL + name, extent)
 
-    def _checked(self, x: Scalar, extent: Dim, message: str) -> str:
+    def _checked(self, x: Scalar, extent: Dim, message: str, place: tuple[Dim, ...]) -> str:
         """A name that is a safe index: 0 stands in for one out of range, which fails the run."""
         nest = self.nest
         raw = self._int(x)
         limit = nest.index(extent)
         bad = nest.let(either(compare("lt", raw, int_number(0)), compare("ge", raw, limit)))
-        text = message.replace("{value}", "{a}").replace("{extent}", "{b}")
+        text, told = _told(message, extent, place if self.tells_places else ())
         fault = self._fault(text)
         with nest.when(bad if self.guard is None else both(self.guard, bad)):
             nest.store("status", int_number(1), raw)
-            nest.store("status", int_number(2), limit)
+            for word, number in enumerate(told, 2):
+                nest.store("status", int_number(word), nest.index(number))
             nest.store("status", int_number(0), fault)
         name = nest.let(Apply("select", (bad, int_number(0), raw), dtypes.i64), "j").name
         if not is_nonnegative(extent - 1):
@@ -258,3 +262,17 @@ class KernelScalars:
         if fault not in faults:
             faults.append(fault)
         return int_number(faults.index(fault) + 1)
+
+
+def _told(message: str, extent: Dim, place: tuple[Dim, ...]) -> tuple[str, list[Dim]]:
+    """The text of a fault, in which {a} is the value, and what {b} and {c} are: an extent that only
+    the run knows, then the place, as far as there is room for it."""
+    is_written = bool(place) and isinstance(extent, int)
+    told: list[Dim] = [] if is_written or "{extent}" not in message else [extent]
+    where = ".."
+    if place and len(told) + len(place) <= 2:
+        where = ",".join(["{b}", "{c}"][len(told) :][: len(place)])
+        told += place
+    limit = str(extent) if is_written else "{b}"
+    text = message.replace("{value}", "{a}").replace("{extent}", limit).replace("{place}", where)
+    return text, told

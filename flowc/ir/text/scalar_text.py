@@ -201,9 +201,9 @@ class _BodyParser:
                 return k.index_value(self.dim(value), dtypes.as_dtype(dtype))
             case "as_index", [value, extent]:
                 return k.as_index(self.expression(value), self.dim(extent))
-            case "checked_index", [value, extent, message]:
-                x = self.expression(value)
-                return k.checked_index(x, self.dim(extent), eval_literal(message))
+            case "checked_index", [value, extent, *place, message]:
+                x, dims = self.expression(value), tuple(map(self.dim, place))
+                return k.checked_index(x, self.dim(extent), eval_literal(message), dims)
             case "check", [condition, message]:
                 return k.check(self.expression(condition), eval_literal(message))
             case "cast" | "bitcast", [value, dtype]:

@@ -5,6 +5,8 @@ In: tensors. Out: the same tensors. Invariant: no op here changes an element.
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +16,14 @@ from flowc import dtypes
 from flowc.errors import UNFED, InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.lowering import Decompose, Elementwise, Extracted, Lowering
+from flowc.ir.lowering import Decompose, Elementwise, Extracted
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient, same_gradient
 from flowc.ops.math.elementwise import same_dims
 
 if TYPE_CHECKING:
-    from flowc.ir.computation import Node
+    from flowc.ir.computation import Node, Value
 
 IDENTITY = frozenset({"identity", "idempotent", "moves"})
 STATIC = frozenset({"no_fold"})
@@ -82,36 +84,44 @@ def _infer_with_default(c: Inference) -> Dims:
     return dims
 
 
+def _faults_among(names: Sequence[str]) -> list[tuple[tuple[str, ...], str]]:
+    """The faults that a tensor may have at once, most of them first, and what is said of them."""
+    several = [c for n in range(len(names), 0, -1) for c in itertools.combinations(names, n)]
+    return [(c, " and ".join([", ".join(c[:-1]), c[-1]] if len(c) > 1 else c)) for c in several]
+
+
 def _checked(*tests: tuple[str, Callable[..., Any]]) -> Callable[..., np.ndarray]:
     """A reference that lets no element pass of which a named test holds."""
 
     def reference(tensor: np.ndarray, *, message: str) -> np.ndarray:
         wide = tensor.astype(np.float64)
-        found = [name for name, test in tests if test(wide).any()]
-        if found:
-            listed = " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
-            raise InvalidArgumentError(f"{message} : Tensor had {listed} values")
+        found = tuple(name for name, test in tests if test(wide).any())
+        for names, listed in _faults_among([name for name, _ in tests]):
+            if names == found:
+                raise InvalidArgumentError(f"{message} : Tensor had {listed} values")
         return tensor
 
     return reference
 
 
-def _lower_check(node: Node) -> Lowering:
-    message = node.attrs["message"]
-    signed = node.op.tf_name == "CheckNumericsV2"
-
-    def expr(k: Any, x: Any) -> Any:
-        k.check(k.logical_not(k.is_nan(x)), f"{message} : Tensor had NaN values")
-        if signed:
-            positive = k.logical_and(k.is_inf(x), k.gt(x, 0.0))
-            negative = k.logical_and(k.is_inf(x), k.lt(x, 0.0))
-            k.check(k.logical_not(positive), f"{message} : Tensor had +Inf values")
-            k.check(k.logical_not(negative), f"{message} : Tensor had -Inf values")
-        else:
-            k.check(k.logical_not(k.is_inf(x)), f"{message} : Tensor had Inf values")
-        return x
-
-    return Elementwise(expr)
+def _build_check(b: Any, node: Node) -> Value:
+    """Checks of the whole tensor, which stay where only a control input names the node."""
+    x = node.inputs[0]
+    infinite, nan = b.is_inf(x), b.is_nan(x)
+    tests = {"Inf": infinite, "NaN": nan}
+    if node.op.tf_name == "CheckNumericsV2":
+        below = b.less(x, b.const(0, x.type.dtype))
+        minus = b.logical_and(infinite, below)
+        plus = b.logical_and(infinite, b.logical_not(below))
+        tests = {"-Inf": minus, "+Inf": plus, "NaN": nan}
+    axes = np.arange(x.type.rank, dtype=np.int32)
+    held = {name: b.any(test, axes) for name, test in tests.items()}
+    for names, listed in _faults_among(list(tests)):
+        every = functools.reduce(b.logical_and, [held[name] for name in names])
+        b.check(
+            b.logical_not(every), message=f"{node.attrs['message']} : Tensor had {listed} values"
+        )
+    return x
 
 
 def _pass_through(b: Any, node: Node) -> Any:
@@ -245,8 +255,9 @@ check_numerics = define(
     "CheckNumerics(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
     infer=same_dims,
     reference=_checked(("Inf", np.isinf), ("NaN", np.isnan)),
-    lowering=_lower_check,
+    lowering=Decompose(_build_check),
     gradient=_check_gradient,
+    traits=frozenset({"stateful"}),  # what a control input names is checked, too
     examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
 )
 
@@ -255,8 +266,9 @@ check_numerics_v2 = define(
     "CheckNumericsV2(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
     infer=same_dims,
     reference=_checked(("-Inf", np.isneginf), ("+Inf", np.isposinf), ("NaN", np.isnan)),
-    lowering=_lower_check,
+    lowering=Decompose(_build_check),
     gradient=_check_gradient,
+    traits=frozenset({"stateful"}),  # what a control input names is checked, too
     examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
 )
 

@@ -48,8 +48,8 @@ def gather_view(params: Dims, indices_rank: int, axis: int, batch_dims: int) -> 
 
     def read(k: Any, index: tuple[Dim, ...]) -> Any:
         at = (*index[:batch_dims], *index[axis : axis + inner])
-        message = "indices[..] = {value} is not in [0, {extent})"
-        place = k.checked_index(k.load(1, at), params[axis], message)
+        message = f"indices{'[{place}]' if at else ''} = {{value}} is not in [0, {{extent}})"
+        place = k.checked_index(k.load(1, at), params[axis], message, at)
         return k.load(0, (*index[:axis], place, *index[axis + inner :]))
 
     return View(read)
@@ -64,9 +64,9 @@ def gather_elements(
     extent = params.shape[axis]
     wrong = np.argwhere((places < 0) | (places >= extent))
     if len(wrong):
-        where = ",".join(str(i) for i in wrong[0])
+        where = f"[{','.join(str(i) for i in wrong[0])}]" if places.ndim else ""
         raise InvalidArgumentError(
-            f"indices[{where}] = {places[tuple(wrong[0])]} is not in [0, {extent})"
+            f"indices{where} = {places[tuple(wrong[0])]} is not in [0, {extent})"
         )
     batch, outer, inner = (
         math.prod(d)
@@ -154,9 +154,10 @@ def _lower_gather_nd(node: Node) -> Lowering:
         places: list[Dim] = []
         for i in range(depth):
             around = ", ".join("{value}" if j == i else ".." for j in range(depth))
-            message = f"indices[..] = [{around}] does not index into param shape {shown}"
+            where = "[{place}]" if outer else ""
+            message = f"indices{where} = [{around}] does not index into param shape {shown}"
             found = k.load(1, (*index[:outer], i))
-            places.append(k.checked_index(found, params[i], message))
+            places.append(k.checked_index(found, params[i], message, index[:outer]))
         return k.load(0, (*places, *index[outer:]))
 
     return View(read)

@@ -25,12 +25,12 @@ from flowc.ops.kernels.status import fail
 # -- dynamic_partition
 
 
-def positions_kernel(parts, out, sizes, status, n, index, count, begin, end):
+def positions_kernel(parts, out, sizes, status, n, index, count, width, begin, end):
     found = 0
     for i in range(n):
         part = parts[i]
         if part < 0 or part >= count:
-            fail(status, 1, i, part, count)
+            fail(status, 1, i // width, part, i % width)
             return
         if part == index:
             out[found] = i
@@ -39,10 +39,12 @@ def positions_kernel(parts, out, sizes, status, n, index, count, begin, end):
 
 
 def _lower_positions(node: Node) -> Lowering:
+    parts, count = node.inputs[0], node.attrs["num_partitions"]
+    place, width = ("{a},{c}", parts.dims[1]) if parts.type.rank == 2 else ("{a}", 1)
     return Native(
         positions_kernel,
-        arguments=(node.inputs[0].type.size, node.attrs["index"], node.attrs["num_partitions"]),
-        errors=("partitions[{a}] = {b} is not in [0, {c})",),
+        arguments=(parts.type.size, node.attrs["index"], count, width),
+        errors=(f"partitions[{place}] = {{b}} is not in [0, {count})",),
     )
 
 
@@ -60,8 +62,9 @@ def _partition(
     parts = partitions.reshape(-1)
     wrong = np.flatnonzero((parts < 0) | (parts >= num_partitions))
     if wrong.size:
+        place = ",".join(str(i) for i in np.unravel_index(wrong[0], partitions.shape))
         raise InvalidArgumentError(
-            f"partitions[{wrong[0]}] = {parts[wrong[0]]} is not in [0, {num_partitions})"
+            f"partitions[{place}] = {parts[wrong[0]]} is not in [0, {num_partitions})"
         )
     rows = data.reshape((parts.size, *data.shape[partitions.ndim :]))
     return [rows[parts == p] for p in range(num_partitions)]
@@ -70,13 +73,12 @@ def _partition(
 def _lower_partition(b: Any, node: Node) -> list[Value]:
     data, parts = node.inputs
     count = parts.type.size
-    flat = b.reshape(parts, (count,))
     rows = b.reshape(data, (count, *data.dims[parts.type.rank :]))
     found = []
     for i, output in enumerate(node.outputs):
         attrs = {"index": i, "num_partitions": len(node.outputs)}
         types = [TensorType(dtypes.i64, output.dims[:1])]
-        places = append_sized(b, "positions", [flat], attrs, types, node.sizes[i : i + 1]).output
+        places = append_sized(b, "positions", [parts], attrs, types, node.sizes[i : i + 1]).output
         found.append(b.gather(rows, places, np.int32(0)))
     return found
 
@@ -194,7 +196,10 @@ positions = define(
     infer=lambda c: (c.fresh("part", c.inputs[0].size),),
     reference=lambda partitions, *, index: np.flatnonzero(partitions == index).astype(np.int64),
     lowering=_lower_positions,
-    examples=("i32[6]=[0,1,1,2,0,1]; index=1, num_partitions=3",),
+    examples=(
+        "i32[6]=[0,1,1,2,0,1]; index=1, num_partitions=3",
+        "i32[3,2]=[0,1,1,2,0,1]; index=1, num_partitions=3",
+    ),
 )
 
 stitched = define(

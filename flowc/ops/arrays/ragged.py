@@ -24,16 +24,24 @@ Array = np.ndarray[Any, Any]
 FIRST_DIM_SIZE, VALUE_ROWIDS, ROW_SPLITS = "FIRST_DIM_SIZE", "VALUE_ROWIDS", "ROW_SPLITS"
 
 
-def _check_splits(splits: Array, count: int) -> None:
+def check_splits(splits: Array, count: int) -> None:
     """Raises `InvalidArgumentError` where splits are none of `count` values."""
-    if not len(splits) or splits[0] != 0:
-        raise InvalidArgumentError("Invalid row_splits: the first split must be 0")
-    if (np.diff(splits) < 0).any():
-        raise InvalidArgumentError("Invalid row_splits: splits must not fall")
-    if splits[-1] != count:
-        raise InvalidArgumentError(
-            f"Invalid row_splits: the last split is {splits[-1]} and there are {count} values"
+    falls = np.flatnonzero(np.diff(splits) < 0)
+    if not len(splits):
+        fault = "ragged splits may not be empty"
+    elif splits[0] != 0:
+        fault = f"First value of ragged splits must be 0, found {splits[0]}"
+    elif len(falls):
+        one, other = splits[falls[0]], splits[falls[0] + 1]
+        fault = f"Ragged splits should be non decreasing, but we got {one} followed by {other}"
+    elif splits[-1] != count:
+        fault = (
+            "Final value of ragged splits must match the length the corresponding ragged values: "
+            f"{splits[-1]} and {count}"
         )
+    else:
+        return
+    raise InvalidArgumentError(f"Invalid ragged splits: {fault}")
 
 
 def _rows(splits: Array) -> tuple[Array, Array]:
@@ -68,7 +76,7 @@ def _levels(partitions: Sequence[Array], kinds: Sequence[str], count: int) -> li
             ends.append(rows)
         ends = [*ends[:-1], count]
     for splits, end in zip(found, ends):
-        _check_splits(splits, end)
+        check_splits(splits, end)
     return found
 
 

@@ -289,7 +289,25 @@ def _holds_sizes(content: np.ndarray) -> bool:
     return any(isinstance(element, Expr) for element in content.flat)
 
 
+def numbered_texts(b: Any, x: Value, y: Value) -> list[Value]:
+    """Two vectors of texts as numbers: equal texts have one."""
+    (count,), (other_count,) = x.dims, y.dims
+    _, numbers = b.unique(b.concat(x, y, np.int32(0)))
+    return [b.slice(numbers, (0,), (count,)), b.slice(numbers, (count,), (other_count,))]
+
+
+def _build_list_diff_of_texts(b: Any, node: Node) -> Sequence[Value]:
+    x, y = node.inputs
+    attrs, types = {"out_idx": node.attrs["out_idx"]}, list(node.types)
+    types[0] = TensorType(dtypes.i32, types[0].dims)
+    numbers = numbered_texts(b, x, y)
+    _, places = append_sized(b, "list_diff", numbers, attrs, types, node.sizes).outputs
+    return [b.gather(x, places, np.int32(0)), places]
+
+
 def _lower_list_diff(node: Node) -> Lowering:
+    if node.inputs[0].type.dtype is dtypes.string:
+        return Decompose(_build_list_diff_of_texts)
     n, m = node.inputs[0].dims[0], node.inputs[1].dims[0]
     if not node.sizes:
         return Native(known_list_diff_kernel, arguments=(n, m))
@@ -376,7 +394,8 @@ unique_with_counts = define(
 
 list_diff = define(
     "list_diff",
-    f"ListDiff(x: T, y: T; T: {_SET}, out_idx: {{i32, i64}} = i32) -> (out: T, idx: out_idx)",
+    f"ListDiff(x: T, y: T; T: {_SET_OF_TEXTS}, out_idx: {{i32, i64}} = i32)"
+    " -> (out: T, idx: out_idx)",
     infer=_infer_list_diff,
     reference=_list_diff,
     lowering=_lower_list_diff,

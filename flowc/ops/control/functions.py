@@ -87,7 +87,8 @@ def emit_while(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) 
         found = inner.call(attrs["cond"], inputs)
         if len(found) != 1:
             raise InvalidArgumentError(
-                f"the condition of '{x.name}' gives {len(found)} values: expected one"
+                f"Expected a single scalar as the condition of '{x.name}', "
+                f"got {len(found)} tensors."
             )
         return [as_condition(inner, found[0])]
 
@@ -108,7 +109,12 @@ def _for(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Seq
 
     def body(inner: Extractor, inputs: Sequence[Bound]) -> Sequence[Bound]:
         i, limit, delta, *state = inputs
-        return [inner.b.add(i, delta), limit, delta, *inner.call(attrs["body"], [i, *state])]
+        found = inner.call(attrs["body"], [i, *state])
+        if len(found) != len(state):
+            raise InvalidArgumentError(
+                f"For loop body returned {len(found)} arguments. Expected: {len(state)}"
+            )
+        return [inner.b.add(i, delta), limit, delta, *found]
 
     return x.loop(condition, body, [start, limit, delta, *given])[3:]
 

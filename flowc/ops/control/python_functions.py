@@ -1,4 +1,4 @@
-"""Functions of Python in a graph: PyFunc and PyFuncStateless.
+"""Functions of Python in a graph: PyFunc, PyFuncStateless and EagerPyFunc.
 
 In: a function, which `register` gives a token, and a node that holds the token. Out: host steps.
 Invariants: the token means the same function as long as somebody holds what `register` returned; a
@@ -24,7 +24,7 @@ from flowc.errors import InvalidArgumentError, UnknownError, UnsupportedError
 from flowc.ir.capability import PYTHON
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, held
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
@@ -73,11 +73,15 @@ def failure_of(error: Exception, where: str = "") -> errors.OpError:
     return next(kinds, UnknownError)(f"{where}{type(error).__name__}: {error}")
 
 
-def _called(
-    inputs: Sequence[Any], dtypes: Sequence[DType], *, run: HostRun, token: str
-) -> list[Array]:
-    """What the function of a token returns, as TensorFlow takes it: nothing for None, several
-    values for a list or tuple, else one."""
+class EagerValue(np.ndarray[Any, Any]):
+    """An array as the function of an EagerPyFunc gets it: of any rank, with `numpy()`."""
+
+    def numpy(self) -> Any:
+        """The array; where its rank is 0, its only element."""
+        return np.asarray(self) if self.ndim else self[()]
+
+
+def _function(run: HostRun, token: str) -> Callable[..., Any]:
     run.check()
     known = _known.get(token)
     if known is None:
@@ -86,24 +90,78 @@ def _called(
             hint="the function stands in the process that built the graph: build it here, too, or "
             "feed the tensors that the node computes",
         )
-    try:
-        returned = known.function(*inputs)
-        if not isinstance(returned, list | tuple):
-            returned = () if returned is None else (returned,)
-        found = [returned_array(value) for value in returned]
-    except Exception as error:
-        raise failure_of(error) from error
+    return known.function
+
+
+def _several(returned: Any) -> tuple[Any, ...]:
+    """Nothing for None, several values for a list or tuple, else one."""
+    if isinstance(returned, list | tuple):
+        return tuple(returned)
+    return () if returned is None else (returned,)
+
+
+def _check_count(found: Sequence[Any], dtypes: Sequence[DType], token: str) -> None:
     if len(found) != len(dtypes):
         raise InvalidArgumentError(
             f"{token} returns {len(found)} values, but expects to see {len(dtypes)} values."
         )
+
+
+def _called(
+    inputs: Sequence[Any], dtypes: Sequence[DType], *, run: HostRun, token: str
+) -> list[Array]:
+    """What the function of a token returns for arrays: arrays of the dtypes."""
+    function = _function(run, token)
+    try:
+        found = [returned_array(value) for value in _several(function(*inputs))]
+    except Exception as error:
+        raise failure_of(error) from error
+    _check_count(found, dtypes, token)
     for k, (array, dtype) in enumerate(zip(found, dtypes)):
         if array.dtype != dtype.numpy:
             raise InvalidArgumentError(
-                f"{k}-th value returned by {token} is {dtype_shown(as_dtype(array.dtype))}, but "
+                f"{k}-th value returned by {token} is {_shown(array)}, but "
                 f"expects {dtype_shown(dtype)}"
             )
     return found
+
+
+def _called_with_values(
+    inputs: Sequence[Any], dtypes: Sequence[DType], *, run: HostRun, token: str
+) -> list[Array]:
+    """What the function of a token returns for EagerValues, as arrays of the dtypes."""
+    function = _function(run, token)
+    try:
+        found = _several(function(*(held(x).view(EagerValue) for x in inputs)))
+        # What it returns beyond the dtypes counts for nothing.
+        arrays = [_converted(value, dtype) for value, dtype in zip(found, dtypes)]
+    except Exception as error:
+        raise failure_of(error) from error
+    _check_count(arrays, dtypes, token)
+    return arrays
+
+
+_KINDS = "uifc"  # of NumPy: whole numbers, fractions, complex numbers; each becomes a later one
+
+
+def _converted(value: Any, dtype: DType) -> Array:
+    """A returned value as an array of a dtype that holds what it is."""
+    found = np.asarray(returned_array(value))
+    if found.dtype == dtype.numpy:
+        return found
+    given, wanted = (_KINDS.find(kind) for kind in (found.dtype.kind, dtype.numpy.kind))
+    if not 0 <= given <= wanted:
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype_shown(dtype)}")
+    return found.astype(dtype.numpy)
+
+
+def _shown(array: Array) -> str:
+    if array.dtype == object:
+        others = (type(x).__name__ for x in array.reshape(-1) if not isinstance(x, bytes | str))
+        return next((f"Unsupported object type {name}" for name in others), "string")
+    if array.dtype.fields is not None:
+        return f"Unsupported numpy data type {array.dtype}"
+    return dtype_shown(as_dtype(array.dtype))
 
 
 def returned_array(value: Any) -> Array:
@@ -148,6 +206,13 @@ pure_python_call = define(
     infer=_infer_call,
     lowering=Host(_called, "PyFuncStateless", ("token",), may_block=True),
 )
+eager_python_call = define(
+    "eager_python_call",
+    f"_EagerPythonCall{_CALL} -> output: Tout",
+    infer=_infer_call,
+    lowering=Host(_called_with_values, "EagerPyFunc", ("token",), may_block=True),
+    traits=STATE,
+)
 
 
 def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, op: Op) -> Sequence[Bound]:
@@ -164,20 +229,20 @@ def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, op: Op) -> Sequen
     token = attrs["token"]
     given = {"token": token, "Tout": attrs["Tout"], "shapes": tuple(shapes)}
     node = x.b.emit(op, values, given)
-    if op is python_call:
+    if op is not pure_python_call:
         x.effect(node)
     return node.outputs
 
 
-_ARGUMENTS = "(input: Tin; token: string, Tin: list(type), Tout: list(type)) -> output: Tout"
-
-for _name, _tf_name, _op, _traits in (
-    ("py_func", "PyFunc", python_call, STATE),
-    ("py_func_stateless", "PyFuncStateless", pure_python_call, frozenset[str]()),
+for _name, _tf_name, _attrs, _op, _traits in (
+    ("py_func", "PyFunc", "", python_call, STATE),
+    ("py_func_stateless", "PyFuncStateless", "", pure_python_call, frozenset[str]()),
+    ("eager_py_func", "EagerPyFunc", " is_async: bool = False,", eager_python_call, STATE),
 ):
     define(
         _name,
-        f"{_tf_name}{_ARGUMENTS}",
+        f"{_tf_name}(input: Tin; token: string,{_attrs} Tin: list(type), Tout: list(type))"
+        " -> output: Tout",
         infer=_unknown,
         lowering=Extracted(partial(_emit, op=_op)),
         traits=_traits | {"may_block"},

@@ -26,6 +26,7 @@ from flowc.ir.extraction import (
     DenseItems,
     Extractor,
     ListValue,
+    OptionalValue,
     Ragged,
     joined_known,
     values_of,
@@ -338,8 +339,11 @@ def _popped_parts(x: Extractor, contents: ListValue, held: Columns) -> tuple[Lis
 def zeros_like_list(
     x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
 ) -> Sequence[Bound]:
-    """ZerosLike of a TensorList: as many elements, all zeros."""
+    """ZerosLike of a TensorList: as many elements, all zeros; of an optional: of its value."""
     (contents,) = inputs
+    if isinstance(contents, OptionalValue):
+        cases = [replace(case, held=_zeros_of(x, case.held, attrs)) for case in contents.cases]
+        return [OptionalValue(tuple(cases))]
     assert isinstance(contents, ListValue)
     if contents.held is None:
         return [contents]
@@ -349,11 +353,21 @@ def zeros_like_list(
     return [with_held(contents, replace(held, flat=zeros(x.b, held.flat.dims, contents.dtype)))]
 
 
+def _zeros_of(x: Extractor, held: Value | ListValue, attrs: Mapping[str, Any]) -> Value | ListValue:
+    if isinstance(held, Value):
+        return x.b.zeros_like(held)
+    (found,) = zeros_like_list(x, [held], attrs)
+    assert isinstance(found, ListValue)
+    return found
+
+
 def sum_of_lists(
     x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
 ) -> Sequence[Bound]:
     """AddN of TensorLists, element by element; one that was never written to adds nothing."""
     lists = [bound for bound in inputs if isinstance(bound, ListValue)]
+    if any(isinstance(bound, OptionalValue) for bound in inputs):
+        raise UnsupportedError(f"'{x.name}' adds optionals, which flowc does not")
     if len(lists) != len(inputs):
         raise InvalidArgumentError(f"'{x.name}' adds lists to tensors")
     held = [c for c in lists if c.held is not None]

@@ -113,12 +113,21 @@ class SparseAccumulator(Accumulator):
             self._counts[index] = self._counts.get(index, 0) + 1
 
     def _check(self, indices: Array, values: Array, shape: Sequence[int]) -> None:
-        if indices.ndim != 1 or len(indices) != len(values):
-            count = len(values) if values.ndim else 0
+        if indices.ndim != 1:
             raise InvalidArgumentError(
-                f"Expected {indices.size} non-empty input values, got {count}"
+                f"Input indices should be vector but received shape: {shape_shown(indices.shape)}"
+            )
+        if not values.ndim:
+            raise InvalidArgumentError("Values cannot be 0-dimensional.")
+        if len(indices) != len(values):
+            raise InvalidArgumentError(
+                f"Expected {len(indices)} non-empty input values, got {len(values)}"
             )
         expected = list(self._shape or ())
+        if len(shape) and len(shape) < len(expected):
+            raise InvalidArgumentError(
+                f"Shape mismatch: expected shape rank at least {len(expected)}, got {len(shape)}"
+            )
         for axis, (mine, given) in enumerate(zip(expected, shape)):
             if mine is not None and mine != given:
                 raise InvalidArgumentError(
@@ -131,7 +140,14 @@ class SparseAccumulator(Accumulator):
                     f"Shape mismatch: index of slice {k} exceeded limits of shape; index is "
                     f"{index} exceeded {rows}"
                 )
-        inner = self._slice_shape or expected[1:]
+        inner = expected[1:] if self._slice_shape is None else self._slice_shape
+        if values.ndim - 1 < len(inner) or (
+            self._slice_shape is not None and values.ndim - 1 != len(inner)
+        ):
+            least = "at least " if self._slice_shape is None else ""
+            raise InvalidArgumentError(
+                f"Shape mismatch: expected values rank {least}{len(inner) + 1}, got {values.ndim}"
+            )
         for axis, (mine, given) in enumerate(zip(inner, values.shape[1:]), 1):
             if mine is not None and mine != given:
                 raise InvalidArgumentError(

@@ -125,7 +125,7 @@ def _take_many(
         if len(sizes) != len(found[0][2]):
             raise InvalidArgumentError(
                 f"Inconsistent rank across SparseTensors: rank prior to SparseTensor[{k}] was: "
-                f"{len(found[0][2])} but rank of SparseTensor[{k}] is: {len(sizes)}"
+                f"{len(found[0][2]) + 1} but rank of SparseTensor[{k}] is: {len(sizes) + 1}"
             )
     rows = np.repeat(np.arange(len(found)), [len(values) for _, values, _ in found])
     indices = np.concatenate([indices for indices, _, _ in found])

@@ -14,6 +14,7 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
+from flowc.ir.host_run import held
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -26,11 +27,18 @@ ORDERED = "{f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64}"
 
 def check_sparse(c: Inference, indices: int, values: int, shape: int) -> None:
     """Three inputs are a sparse tensor."""
-    c.need_rank(indices, 2, f"Shape must be rank 2 but is rank {c.rank(indices)}")
-    c.need_rank(values, 1, f"Shape must be rank 1 but is rank {c.rank(values)}")
-    c.need_rank(shape, 1, f"Shape must be rank 1 but is rank {c.rank(shape)}")
-    c.equal(c.dims(indices)[0], c.dims(values)[0])
-    c.equal(c.dims(indices)[1], c.dims(shape)[0])
+    for name, i, rank in (
+        ("indices must be a matrix", indices, 2),
+        ("values must be a vector", values, 1),
+        ("shape must be a vector", shape, 1),
+    ):
+        fault = f"Shape must be rank {rank} but is rank {c.rank(i)}: {name}"
+        c.need_rank(i, rank, fault)
+    (places, axes), (count,), (rank,) = c.dims(indices), c.dims(values), c.dims(shape)
+    c.equal(
+        places, count, f"Number of elements in indices ({places}) and values ({count}) do not match"
+    )
+    c.equal(axes, rank, f"Index rank ({axes}) and shape rank ({rank}) do not match")
 
 
 def linear(indices: Array, sizes: Sequence[int]) -> Array:
@@ -149,6 +157,8 @@ define(
 
 def _slice(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     indices, values, sizes, start, size = inputs
+    if (size < 0).any():
+        raise InvalidArgumentError(f"Expected a non-negative size, got {size.min()}")
     ends = np.minimum(start + size, sizes)
     kept = ((indices >= start) & (indices < ends)).all(axis=1)
     return _results(indices[kept] - start, values[kept], np.maximum(ends - start, 0))
@@ -210,10 +220,14 @@ define(
 
 def _split(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
     axis, indices, values, sizes = inputs
-    count, axis = len(types) // 3, int(axis)
-    if not 0 <= axis < len(sizes):
-        raise InvalidArgumentError(f"Input split_dim should be between 0 and rank ({len(sizes)}), "
-                                   f"got {axis}")  # fmt: skip
+    if held(axis).ndim:
+        raise InvalidArgumentError(
+            f"Input axis should be a scalar but received shape {list(axis.shape)}"
+        )
+    count, axis, rank = len(types) // 3, int(axis), len(sizes)
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(f"Input axis should be in range [{-rank}, {rank}), got {axis}")
+    axis %= rank
     size = int(sizes[axis])
     if not 1 <= count <= size:
         raise InvalidArgumentError(f"Input num_split should be between 1 and the splitting "

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.computation import Value
@@ -230,8 +232,11 @@ def _emit_count_up_to(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Se
 
 
 def _emit_temporary(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    info = {"dtype": attrs["dtype"], "dims": _stated_dims(attrs), "is_ref": True}
-    return [x.create("variable", None, info)]
+    dtype, dims = attrs["dtype"], _stated_dims(attrs)
+    contents = None  # until it is assigned; TensorFlow's holds what the memory held
+    if dims is not None and dtype.size:
+        contents = x.b.broadcast_to(x.b.const(np.zeros((), dtype.numpy), dtype), dims)
+    return [x.create("variable", contents, {"dtype": dtype, "dims": dims, "is_ref": True})]
 
 
 def _emit_destroy_temporary(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:

@@ -18,6 +18,7 @@ from flowc.ir.dims import as_dim, maximum, product
 from flowc.ir.lowering import Decompose, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.arrays.sets import numbered_texts
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ def _places(b: Builder, indices: Value, dims: Dims) -> Value:
 
 def _build(b: Builder, node: Node) -> Value:
     indices, values, _, true_indices, true_values, _ = node.inputs
+    if values.type.dtype is dtypes.string:
+        values, true_values = numbered_texts(b, values, true_values)
     dims = node.output.dims
     cells: Dim = product(dims)
     found = b.edit_distances(
@@ -227,7 +230,7 @@ edit_distance = define(
     "edit_distance",
     "EditDistance(hypothesis_indices: i64, hypothesis_values: T, hypothesis_shape: i64,"
     " truth_indices: i64, truth_values: T, truth_shape: i64; normalize: bool = True,"
-    f" {TYPES}) -> output: f32",
+    f" {TYPES[:-1]}, string}}) -> output: f32",
     infer=_infer,
     lowering=Decompose(_build),
     reference=_reference,
