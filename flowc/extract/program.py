@@ -10,6 +10,7 @@ result.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,7 @@ from flowc.extract.region_extractor import RegionExtractor
 from flowc.extract.trace.loops import LoopMemory
 from flowc.extract.unsupported_ops import check_supported
 from flowc.extract.variable_starts import VariableStarts
+from flowc.graph.function import Function
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
@@ -66,7 +68,7 @@ class Extraction:
     """One extraction under way. `held`: types of the variables whose value the caller gives to
     every run; `assigned`: those that this fetch set is known to assign; `ranks`: those that may
     be assumed; `met`: where to note sizes that the graph needs to be equal; `done`: operations for
-    which nothing waits."""
+    which nothing waits. `functions`: those of the graph, and those made of them meanwhile."""
 
     def __init__(
         self,
@@ -78,6 +80,7 @@ class Extraction:
         done: Collection[Operation] = (),
     ) -> None:
         self.graph = graph
+        self.functions = ChainMap[str, Function]({}, graph.functions)
         self.done = done
         self.ranks = ranks
         self.assumes_ranks = False
@@ -220,8 +223,8 @@ class Extraction:
     ) -> list[Bound]:
         """What the results of a function are bound to, extracted in place. `callers`: the functions
         from which it is called, the innermost last. Raises as `called_function`."""
-        function = called_function(self.graph, name, reference, len(inputs), callers)
-        source = CallSource(function, f"{name}/", reference.attrs, self.graph.functions)
+        function = called_function(self.functions, name, reference, len(inputs), callers)
+        source = CallSource(function, f"{name}/", reference.attrs, self.functions)
         results = [source.resolve(r) for r in function.body.results]
         roots = [key for key, _ in results if key != ARGUMENT]
         roots += [k for k in function.body.control_results if k not in roots]

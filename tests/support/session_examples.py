@@ -16,7 +16,7 @@ import numpy as np
 from dataset_examples import DATASETS
 from sparse_examples import SPARSE_EXAMPLES
 from table_examples import SUMMARIES, TABLES
-from xla_examples import XLA_EXAMPLES
+from xla_examples import XLA_EXAMPLES, function
 
 import flowc as tf
 
@@ -51,6 +51,15 @@ def _count() -> list[tuple[Any, Any]]:
     with tf.control_dependencies([before]):
         after = r.ReadVariableOp(resource=handle, dtype=tf.int32)
     return [(before, 3), (after, 4)]
+
+
+@example("SymbolicGradient")
+def _gradient_of_a_function() -> list[tuple[Any, Any]]:
+    product = function(lambda x, n: x * x * tf.cast(n, tf.float32), tf.float32, tf.int32)
+    dx, dn = r.SymbolicGradient(
+        input=[np.float32(3), np.int32(2), np.float32(10)], Tout=[tf.float32, tf.int32], f=product
+    )
+    return [(dx, 120.0), (dn, 0)]
 
 
 # -- random numbers whose distributions leave no choice
