@@ -8,7 +8,7 @@ walk as those of a program, and compute the forward values that they need again.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from flowc import dtypes
@@ -34,7 +34,7 @@ from flowc.ir.traversal import inputs_first
 
 
 def gradient_call(
-    functions: MutableMapping[str, Function],
+    functions: dict[str, Function],
     name: str,
     reference: Any,
     inputs: Sequence[Bound],

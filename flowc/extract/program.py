@@ -10,7 +10,6 @@ result.
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +32,6 @@ from flowc.extract.region_extractor import RegionExtractor
 from flowc.extract.trace.loops import LoopMemory
 from flowc.extract.unsupported_ops import check_supported
 from flowc.extract.variable_starts import VariableStarts
-from flowc.graph.function import Function
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
@@ -80,7 +78,7 @@ class Extraction:
         done: Collection[Operation] = (),
     ) -> None:
         self.graph = graph
-        self.functions = ChainMap[str, Function]({}, graph.functions)
+        self.functions = dict(graph.functions)
         self.done = done
         self.ranks = ranks
         self.assumes_ranks = False

@@ -63,7 +63,7 @@ def _remapping(
 ) -> list[Array]:
     run.check()
     old = _numbers_of_words(inputs[1], old_vocab_size)
-    _, words = _lines(inputs[0])
+    words = _lines(inputs[0])[1]
     end = new_vocab_offset + num_new_vocab
     if num_new_vocab and len(words) < end:
         raise InvalidArgumentError(
