@@ -72,9 +72,14 @@ def gradient_call(
 
 def _results(found: Differentiated) -> list[Tensor]:
     """The gradients of all arguments: zeros where nothing flows back, of integers too."""
+
+    def zeros(x: Tensor) -> Tensor:
+        made = zeros_of(x)
+        return output("ZerosLike", x) if made is None else made
+
     pairs = zip(found.body.args, found.gradients, strict=True)
     with found.body.graph.as_default():
-        return [zeros_of(x) or output("ZerosLike", x) if g is None else g for x, g in pairs]
+        return [zeros(x) if g is None else g for x, g in pairs]
 
 
 def _placeholder(graph: Graph, bound: Bound) -> Tensor:

@@ -55,11 +55,11 @@ def _count() -> list[tuple[Any, Any]]:
 
 @example("SymbolicGradient")
 def _gradient_of_a_function() -> list[tuple[Any, Any]]:
-    product = function(lambda x, n: x * x * tf.cast(n, tf.float32), tf.float32, tf.int32)
-    dx, dn = r.SymbolicGradient(
-        input=[np.float32(3), np.int32(2), np.float32(10)], Tout=[tf.float32, tf.int32], f=product
-    )
-    return [(dx, 120.0), (dn, 0)]
+    kinds = [tf.float32, tf.int32, tf.float32]
+    product = function(lambda x, n, unused: x * x * tf.cast(n, tf.float32), *kinds)
+    given = [np.float32(3), np.int32(2), np.float32(7), np.float32(10)]
+    found = r.SymbolicGradient(input=given, Tout=kinds, f=product)
+    return list(zip(found, (120.0, 0, 0.0)))
 
 
 # -- random numbers whose distributions leave no choice
