@@ -226,6 +226,11 @@ class ShapeError(InvalidArgumentError):
     code = "FL0510"
 
 
+class InvalidGraphError(InvalidModelError, InvalidArgumentError):
+    """Nodes that no run can follow, which TensorFlow says when a run begins: they wait for each
+    other in a circle, or read values of two loops."""
+
+
 # How the message begins where a fetch needs a placeholder that nobody feeds.
 UNFED = "You must feed a value for placeholder tensor"
 

@@ -21,11 +21,12 @@ _DATA = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 
 
 def v1_files(prefix: str, within: Path | None = None) -> list[Path]:
-    """The files of a V1 checkpoint of this name: the file itself, or its shards."""
+    """The files of a V1 checkpoint of this name: the file itself, or its shards, which a name with
+    `?` for the digits means, too."""
     path = Path(prefix)
     if path.exists() and not path.is_dir():
         return [path] if _is_v1(path, within) else []
-    stem = without_shard(path.name)
+    stem = without_shard(path.name.removesuffix("-?????-of-?????"))
     if not path.parent.is_dir() or not lies_within(path.parent, within):
         return []
     pattern = re.compile(re.escape(stem) + r"-\d{5}-of-\d{5}")

@@ -6,31 +6,34 @@ Invariant: what is extracted in place ends: no function calls itself, and calls 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flowc.errors import InvalidModelError, UnsupportedError, did_you_mean
 from flowc.graph.function import Function
-from flowc.graph.graph import Graph
 
 CALL_DEPTH = 60
 
 
 def called_function(
-    graph: Graph, name: str, reference: Any, given: int, callers: Sequence[str]
+    functions: Mapping[str, Function],
+    name: str,
+    reference: Any,
+    given: int | None,
+    callers: Sequence[str],
 ) -> Function:
-    """The function that the node `name` calls with `given` values. `callers`: the functions from
-    which it is called, the innermost last.
+    """The function that the node `name` calls with `given` values (None: not looked at).
+    `callers`: the functions from which it is called, the innermost last.
 
     Raises `InvalidModelError` for a function that the graph lacks or that takes other numbers
     of arguments, and `UnsupportedError` for one that calls itself.
     """
-    function = graph.functions.get(reference.name)
+    function = functions.get(reference.name)
     if function is None:
         raise InvalidModelError(
             f"node '{name}' calls the function {reference.name!r}, which the model lacks",
             node=name,
-            hint=did_you_mean(reference.name, graph.functions),
+            hint=did_you_mean(reference.name, functions),
         )
     if reference.name in callers:
         shown = " -> ".join((*callers[callers.index(reference.name) :], reference.name))
@@ -43,7 +46,7 @@ def called_function(
         raise UnsupportedError(
             f"functions call one another more than {CALL_DEPTH} deep at '{name}'", node=name
         )
-    if given != len(function.args):
+    if given is not None and given != len(function.args):
         raise InvalidModelError(
             f"'{name}' gives the function {reference.name!r} {given} values for "
             f"{len(function.args)} arguments",

@@ -52,7 +52,7 @@ def expand_call(graph: Graph, call: Operation) -> None:
     """Adds the operations of a call's function to the graph, `CALL/NODE` each, and has the call
     pass on what they give."""
     reference: Any = call.attrs.get("f") or FunctionRef(call.type, dict(call.attrs))
-    function = called_function(graph, call.name, reference, len(call.inputs), ())
+    function = called_function(graph.functions, call.name, reference, len(call.inputs), ())
     source = CallSource(function, f"{call.name}/", reference.attrs, graph.functions)
     made = {n.name: _operation(graph, call, n, reference) for n in function.body.nodes}
 

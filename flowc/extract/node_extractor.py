@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flowc import dtypes
 from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
+from flowc.extract.function_gradients import gradient_call
 from flowc.extract.node_source import ARGUMENT, CallSource, Ref
 from flowc.extract.trace.branches import build_if
 from flowc.extract.trace.loop_invariance import is_steady
@@ -153,6 +154,11 @@ class NodeExtractor:
     def call(self, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
         return self.applied(self.scope, function, inputs)
 
+    def gradients(self, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        functions = self.extraction.functions
+        reference, given = gradient_call(functions, self.name, function, inputs, self.callers)
+        return self.call(reference, given)
+
     def applied(
         self, scope: BodyBuilder, function: Any, inputs: Sequence[Bound]
     ) -> Sequence[Bound]:
@@ -184,10 +190,10 @@ class NodeExtractor:
         """Names of the variables, and those that the body plainly returns as they came."""
         function = None
         if isinstance(body, FunctionRef):
-            function = self.extraction.graph.functions.get(body.name)
+            function = self.extraction.functions.get(body.name)
         if function is None:
             return [f"var{i}" for i in range(len(inputs))], set()
-        source = CallSource(function, "", body.attrs, self.extraction.graph.functions)
+        source = CallSource(function, "", body.attrs, self.extraction.functions)
         variables: list[LoopVariable] = []
         unchanged: set[int] = set()
         results = function.body.results

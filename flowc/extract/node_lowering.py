@@ -108,7 +108,7 @@ def _call_by_type(
 ) -> Sequence[Bound]:
     """A node whose type is the name of a function calls it."""
     node, name = region.source.node(key), region.source.name(key)
-    if node.type not in region.extraction.graph.functions:
+    if node.type not in region.extraction.functions:
         raise unsupported({node.type: [name]})
     given = [_given(region, key, i, bound) for i, bound in enumerate(inputs)]
     reference = FunctionRef(node.type, dict(node.attrs))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from flowc.errors import InvalidModelError
-from flowc.extract.source_node import Ref, SourceNode
+from flowc.extract.source_node import ARGUMENT, Ref, SourceNode
 from flowc.extract.switch_n import CasePart, output_of, read_part
 from flowc.graph.control_types import SWITCH_N
 from flowc.graph.function import BodyNode, Function
@@ -23,7 +23,6 @@ from flowc.graph.tensor import Tensor
 from flowc.ir.cached_property import cached_property
 from flowc.ir.signature import OpSignature
 
-ARGUMENT = "@arg"  # the key of a call's arguments
 PARTS = 1 << 20  # places in the order of nodes for the parts of one
 
 
@@ -72,7 +71,7 @@ class NodeSource(ABC):
         """Where a node stands among those of its graph or body."""
         if isinstance(key, CasePart):
             behind = min((key.output << 10) + key.number + 1, PARTS - 1)
-            return self.order(key.key) + behind
+            return (-PARTS if key.key == ARGUMENT else self.order(key.key)) + behind
         return self._position_of(key) * PARTS
 
     @abstractmethod
@@ -155,6 +154,14 @@ class CallSource(NodeSource):
             )
         inputs = tuple([self.resolve(r) for r in body.inputs])
         return SourceNode(body.name, body.type, body.attrs, inputs, body.control_inputs)
+
+    def output_shapes(self, key: Any) -> Sequence[tuple[int | None, ...] | None]:
+        stated, node = super().output_shapes(key), self.body_nodes.get(key)
+        signature = None if node is None else signature_of(node.type)
+        if stated or node is None or signature is None:
+            return stated
+        count = sum(self._width(arg, signature, node.attrs) for arg in signature.outputs)
+        return (None,) * count
 
     def resolve(self, ref: Any) -> Ref:
         if ref[0] == "arg":

@@ -66,7 +66,7 @@ class Extraction:
     """One extraction under way. `held`: types of the variables whose value the caller gives to
     every run; `assigned`: those that this fetch set is known to assign; `ranks`: those that may
     be assumed; `met`: where to note sizes that the graph needs to be equal; `done`: operations for
-    which nothing waits."""
+    which nothing waits. `functions`: those of the graph, and those made of them meanwhile."""
 
     def __init__(
         self,
@@ -78,6 +78,7 @@ class Extraction:
         done: Collection[Operation] = (),
     ) -> None:
         self.graph = graph
+        self.functions = dict(graph.functions)
         self.done = done
         self.ranks = ranks
         self.assumes_ranks = False
@@ -220,8 +221,8 @@ class Extraction:
     ) -> list[Bound]:
         """What the results of a function are bound to, extracted in place. `callers`: the functions
         from which it is called, the innermost last. Raises as `called_function`."""
-        function = called_function(self.graph, name, reference, len(inputs), callers)
-        source = CallSource(function, f"{name}/", reference.attrs, self.graph.functions)
+        function = called_function(self.functions, name, reference, len(inputs), callers)
+        source = CallSource(function, f"{name}/", reference.attrs, self.functions)
         results = [source.resolve(r) for r in function.body.results]
         roots = [key for key, _ in results if key != ARGUMENT]
         roots += [k for k in function.body.control_results if k not in roots]

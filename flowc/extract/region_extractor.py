@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc.errors import InvalidModelError, UnsupportedError
+from flowc.errors import InvalidGraphError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.frames.conditionals import emit_merges, emit_where_alive
 from flowc.extract.frames.frames import ControlFlow, LoopFrame
@@ -183,7 +183,7 @@ class RegionExtractor:
         if left:
             raise self._circle(left)
 
-    def _circle(self, left: Mapping[Unit, Sequence[Unit]]) -> InvalidModelError:
+    def _circle(self, left: Mapping[Unit, Sequence[Unit]]) -> InvalidGraphError:
         """The error for units each of which waits for another one of them."""
         path = [next(iter(left))]
         while left[path[-1]][0] not in path:
@@ -191,8 +191,10 @@ class RegionExtractor:
         path = [*path[path.index(left[path[-1]][0]) :], left[path[-1]][0]]
         keys = [u.enters[0] if isinstance(u, LoopFrame) else u for u in reversed(path)]
         names = [self.source.name(k) for k in keys]
-        return InvalidModelError(
-            "nodes wait for each other in a circle: " + " -> ".join(map(repr, names)), node=names[0]
+        return InvalidGraphError(
+            f"Graph is invalid, contains a cycle with {len(names) - 1} nodes, which wait for each "
+            f"other in a circle: {' -> '.join(map(repr, names))}",
+            node=names[0],
         )
 
     def _emit(self, units: Sequence[Unit]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+ARGUMENT = "@arg"  # the key of a call's arguments
 Ref = tuple[Any, int]  # (node key, output index)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flowc import dtypes
-from flowc.extract.source_node import Ref, SourceNode
+from flowc.extract.source_node import ARGUMENT, Ref, SourceNode
 from flowc.graph.control_types import PASSING
 
 if TYPE_CHECKING:
@@ -44,10 +44,12 @@ def output_of(source: NodeSource, switch: Any, node: SourceNode, case: int) -> R
 
 def read_part(source: NodeSource, part: CasePart) -> SourceNode:
     """The node of a part."""
-    name = f"{source.node(part.key).name}/case_{part.number}"
+    is_argument = part.key == ARGUMENT
+    name = f"{part.key if is_argument else source.node(part.key).name}/case_{part.number}"
     if part.role == "number":
         attrs = {"value": np.array(part.number, np.int32), "dtype": dtypes.i32}
-        return SourceNode(name, "Const", attrs, (), (part.key,))  # in the frame of the index
+        controls = () if is_argument else (part.key,)  # it is in the frame of the index
+        return SourceNode(name, "Const", attrs, (), controls)
     if part.role == "equal":
         number_key = CasePart("number", part.key, part.output, part.number)
         inputs = ((part.key, part.output), (number_key, 0))
@@ -56,7 +58,7 @@ def read_part(source: NodeSource, part: CasePart) -> SourceNode:
     data, index = node.inputs
     if part.number:
         data = (CasePart("switch", part.key, 0, part.number - 1), 0)
-    while source.node(index[0]).type in PASSING:
+    while index[0] != ARGUMENT and source.node(index[0]).type in PASSING:
         index = source.node(index[0]).inputs[0]
     equal = CasePart("equal", *index, part.number)
     return SourceNode(name, "Switch", node.attrs, (data, (equal, 0)), node.controls)

@@ -13,7 +13,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from flowc.encoding.tensor_proto import MappedTensor
-from flowc.errors import InvalidModelError, ResourceExhaustedError, UsageError, did_you_mean
+from flowc.errors import (
+    InvalidGraphError,
+    InvalidModelError,
+    ResourceExhaustedError,
+    UsageError,
+    did_you_mean,
+)
 from flowc.graph.attrs import Attrs
 from flowc.graph.control_types import NEXT
 from flowc.graph.graph import Graph, Versions
@@ -307,8 +313,10 @@ def check_acyclic(made: Mapping[str, Operation], where: str) -> None:
         cycle = circle[first:] + circle[:first]
         names = " -> ".join(repr(op.name) for op in (*cycle[:12], cycle[0]))
         more = f" (shortened: {len(cycle)} nodes)" if len(cycle) > 12 else ""
-        raise InvalidModelError(
-            f"{where}: nodes wait for each other in a circle: {names}{more}", node=cycle[0].name
+        raise InvalidGraphError(
+            f"{where}: Graph is invalid, contains a cycle with {len(cycle)} nodes, which wait for "
+            f"each other in a circle: {names}{more}",
+            node=cycle[0].name,
         )
 
     inputs_first(made.values(), lambda op: (s for s in _sources(op) if s in new), refuse)

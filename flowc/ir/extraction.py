@@ -346,6 +346,11 @@ class Extractor(Protocol):
         """The results of a function of the graph, extracted in place."""
         ...
 
+    def gradients(self, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        """The gradients of the arguments of a function of the graph. `inputs`: its arguments, then
+        the gradients of its results."""
+        ...
+
     def branch(
         self, condition: Value, then: Any, otherwise: Any, inputs: Sequence[Bound]
     ) -> Sequence[Bound]:

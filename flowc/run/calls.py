@@ -104,6 +104,16 @@ class HostedCall:
             return self.call(arrays, timeout)
 
 
+def _texts_as_bytes(array: Array) -> Array:
+    """What is fed as the steps of segments take it: the elements of strings are bytes."""
+    if not array.dtype.hasobject or all(type(x) is not str for x in array.flat):
+        return array
+    found = [x.encode() if isinstance(x, str) else x for x in array.flat]
+    made = np.empty(len(found), object)
+    made[:] = found
+    return made.reshape(array.shape)
+
+
 @dataclass(slots=True, eq=False)
 class SegmentedCall:
     """Runs what may block apart from what touches variables: a step that waits holds no lock."""
@@ -117,7 +127,7 @@ class SegmentedCall:
 
     def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
         whole = self.state.host_run(timeout)
-        found = dict(zip(self.feeds, arrays))
+        found = dict(zip(self.feeds, map(_texts_as_bytes, arrays)))
         for segment in self.segments:
             whole.check()
             given = {t: found[t] for t in segment.feeds}

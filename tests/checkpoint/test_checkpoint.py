@@ -126,7 +126,7 @@ def test_v1_in_several_files(tmp_path: Path) -> None:
             (slice_key("t", extents), data.SerializeToString()),
         ]
         (tmp_path / f"c-{i:05d}-of-00002").write_bytes(table(pairs))
-    for named in ("c", "c-?????-of-00002"):
+    for named in ("c", "c-?????-of-00002", "c-?????-of-?????"):
         assert CheckpointReader(tmp_path / named).read("t").tolist() == [[0, 1], [2, 3], [10, 11]]
     (tmp_path / "c-00001-of-00002").unlink()
     with pytest.raises(DataLossError, match="do not make it whole"):

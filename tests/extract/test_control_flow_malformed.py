@@ -144,6 +144,13 @@ def test_loops(name: str) -> None:
     assert_said(caught.value, words)
 
 
+@pytest.mark.parametrize("name", ["cycle", "cycle without merge", "crossed frames"])
+def test_what_no_run_can_follow_is_an_invalid_argument(name: str) -> None:
+    text = "inputs from different frames" if "frames" in name else "Graph is invalid, .* a cycle"
+    with pytest.raises(InvalidArgumentError, match=text):
+        run({**LOOP, **LOOPS[name][0]})
+
+
 def assert_said(error: BaseException, words: tuple[str, ...]) -> None:
     assert isinstance(error, FlowcError | ValueError)
     for word in words:

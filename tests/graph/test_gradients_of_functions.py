@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 
 import flowc as tf
 from flowc.errors import UnimplementedError
@@ -72,3 +73,55 @@ def test_tensorflow_runs_what_flowc_exports(name: str) -> None:
 def test_what_may_differ_is_not_computed_again() -> None:
     with pytest.raises(UnimplementedError, match="RandomUniform of the function again"):
         with_gradients("noisy")
+
+
+_NAMED = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { } } } }
+node { name: "call" op: "square" input: "x" }
+node { name: "by_node" op: "SymbolicGradient" input: "x" input: "x"
+       attr { key: "Tin" value { list { type: DT_FLOAT type: DT_FLOAT } } }
+       attr { key: "Tout" value { list { type: DT_FLOAT } } }
+       attr { key: "f" value { func { name: "square" } } } }
+library {
+  function {
+    signature { name: "square" input_arg { name: "x" type: DT_FLOAT }
+                output_arg { name: "y" type: DT_FLOAT } }
+    node_def { name: "y" op: "Square" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+    ret { key: "y" value: "y:y:0" }
+  }
+  function {
+    signature { name: "own" input_arg { name: "x" type: DT_FLOAT }
+                input_arg { name: "dy" type: DT_FLOAT } RESULTS }
+    node_def { name: "d" op: "Sub" input: "x" input: "dy"
+               attr { key: "T" value { type: DT_FLOAT } } }
+    RETURNS
+  }
+  gradient { function_name: "square" gradient_func: "own" }
+}
+"""
+
+
+def _named(results: int) -> tf.Graph:
+    """A graph whose library names a gradient of `square`, which has so many results."""
+    names = [f"d{i}" for i in range(results)]
+    told = " ".join(f'output_arg {{ name: "{n}" type: DT_FLOAT }}' for n in names)
+    returned = " ".join(f'ret {{ key: "{n}" value: "d:z:0" }}' for n in names)
+    text = _NAMED.replace("RESULTS", told).replace("RETURNS", returned)
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.import_graph_def(text_format.Parse(text, GraphDef()), name="")
+    return graph
+
+
+def test_the_gradient_that_a_library_names_is_taken() -> None:
+    graph = _named(1)
+    x, y = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("call:0")
+    with graph.as_default():
+        (by_walk,) = tf.gradients(y, x)
+    with tf.Session(graph=graph) as session:
+        assert session.run([by_walk, "by_node:0"], {x: 5.0}) == [4.0, 0.0]
+    with tf.Session(graph=_named(2)) as session:
+        expected = "SymGrad expects to return 1.*but get 2.*instead"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=expected):
+            session.run("by_node:0", {"x:0": 5.0})

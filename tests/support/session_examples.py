@@ -16,7 +16,7 @@ import numpy as np
 from dataset_examples import DATASETS
 from sparse_examples import SPARSE_EXAMPLES
 from table_examples import SUMMARIES, TABLES
-from xla_examples import XLA_EXAMPLES
+from xla_examples import XLA_EXAMPLES, function
 
 import flowc as tf
 
@@ -51,6 +51,15 @@ def _count() -> list[tuple[Any, Any]]:
     with tf.control_dependencies([before]):
         after = r.ReadVariableOp(resource=handle, dtype=tf.int32)
     return [(before, 3), (after, 4)]
+
+
+@example("SymbolicGradient")
+def _gradient_of_a_function() -> list[tuple[Any, Any]]:
+    kinds = [tf.float32, tf.int32, tf.float32]
+    product = function(lambda x, n, unused: x * x * tf.cast(n, tf.float32), *kinds)
+    given = [np.float32(3), np.int32(2), np.float32(7), np.float32(10)]
+    found = r.SymbolicGradient(input=given, Tout=kinds, f=product)
+    return list(zip(found, (120.0, 0, 0.0)))
 
 
 # -- random numbers whose distributions leave no choice
@@ -190,6 +199,44 @@ def _bundle() -> list[tuple[Any, Any]]:
             dtypes=[tf.string, tf.float32, tf.float32],
         )
     return [(found[0], [b"a", b"b"]), (found[1], X), (found[2], X[1:2]), (shard, None)]
+
+
+@example("GetSessionHandle", "GetSessionTensor")
+def _kept_tensors() -> list[tuple[Any, Any]]:
+    handle = r.GetSessionHandle(value=X * 2, name="kept")
+    return [(r.GetSessionTensor(handle=handle, dtype=tf.float32), 2 * X)]
+
+
+@example("DeleteSessionTensor")
+def _deleted_tensor() -> list[tuple[Any, Any]]:
+    handle = r.GetSessionHandle(value=X)
+    value = r.GetSessionTensor(handle=handle, dtype=tf.float32)
+    with tf.control_dependencies([value]):
+        return [(value, X), (r.DeleteSessionTensor(handle=handle), None)]
+
+
+@example("GenerateVocabRemapping", "LoadAndRemapMatrix")
+def _other_vocabulary() -> list[tuple[Any, Any]]:
+    path, old, new = (f"{_folder()}/{name}" for name in ("matrix", "old", "new"))
+    saved = r.SaveV2(prefix=path, tensor_names=["x"], shape_and_slices=[""], tensors=[X])
+    written = [
+        r.WriteFile(filename=name, contents=words)
+        for name, words in ((old, "a\nb\nc\n"), (new, "other\nc\nnew\na"))
+    ]
+    with tf.control_dependencies([saved, *written]):
+        rows, known = r.GenerateVocabRemapping(
+            new_vocab_file=new, old_vocab_file=old, new_vocab_offset=1, num_new_vocab=3
+        )
+    found = r.LoadAndRemapMatrix(
+        ckpt_path=path,
+        old_tensor_name="x",
+        row_remapping=rows,
+        col_remapping=np.array([1, 0], np.int64),
+        initializing_values=np.array([8, 9], np.float32),
+        num_rows=3,
+        num_cols=2,
+    )
+    return [(rows, [2, -1, 0]), (known, 2), (found, [X[2, ::-1], [8, 9], X[0, ::-1]])]
 
 
 @example("Save", "SaveSlices", "Restore", "RestoreSlice", "ShardedFilespec")

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flowc.errors import InvalidModelError
+from flowc.errors import InvalidGraphError, InvalidModelError
 from flowc.extract.frames.late_variables import LateVariables
 from flowc.extract.frames.merge_decision import (
     ALWAYS,
@@ -331,12 +331,14 @@ class ControlFlow:
                 raise self._crossed(key, frame, strange[0])
         return frame
 
-    def _crossed(self, key: Any, one: LoopFrame, other: LoopFrame) -> InvalidModelError:
+    def _crossed(self, key: Any, one: LoopFrame, other: LoopFrame) -> InvalidGraphError:
         shown = " and ".join(repr(f.name) if f.parent else "outside" for f in (one, other))
-        return self._invalid(
-            key,
-            f"reads values of two frames: {shown}",
-            "values enter a loop through Enter and leave it through Exit",
+        name, kind = self.source.name(key), self.source.node(key).type
+        return InvalidGraphError(
+            f"node '{name}' ({kind}) reads values of two frames: {shown} ({{{{node {name}}}}} has "
+            "inputs from different frames)",
+            node=name,
+            hint="values enter a loop through Enter and leave it through Exit",
         )
 
     def _find_loops(self) -> None:

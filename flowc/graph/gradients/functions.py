@@ -15,6 +15,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
 from flowc.graph.gradients.function_bodies import (
     added_function,
     differentiated,
@@ -28,6 +29,9 @@ from flowc.graph.gradients.registry import GradientFunction, GradientRegistry
 from flowc.graph.gradients.zeros import held_dtype
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
+
+_CALL = "StatefulPartitionedCall"
+_UNCONFIGURED = {"config": b"", "config_proto": b"", "executor_type": b""}
 
 
 def _back(
@@ -64,7 +68,7 @@ def _back(
     types = [t.base_dtype for t in inputs if t.base_dtype is not None]
     results = [(held_dtype(given[i]), _shape_of(given[i])) for i in wanted]
     stated = attrs(references, types, [t for t, _ in results])
-    op_type = "StatefulPartitionedCall" if op.type in graph.functions else op.type
+    op_type = _CALL if op.type in graph.functions else op.type
     back = graph.create_op(
         op_type, [*op.inputs[:first], *inputs], stated, op_type, output_types=results
     )
@@ -72,6 +76,22 @@ def _back(
     for i, tensor in zip(wanted, back.outputs):
         gradients[first + i] = tensor
     return gradients
+
+
+def _given_back_by(op: Operation, function: str, dys: Sequence[Any]) -> list[Tensor | None]:
+    """The gradients of a call whose function names the function that gives them."""
+    dense = [output("ZerosLike", y) if dy is None else as_tensor(dy)
+             for y, dy in zip(op.outputs, dys)]  # fmt: skip
+    inputs = [*op.inputs, *dense]
+    results = [(held_dtype(t), _shape_of(t)) for t in op.inputs]
+    attrs = {
+        "f": FunctionRef(function),
+        "Tin": [t.base_dtype for t in inputs],
+        "Tout": [dtype for dtype, _ in results],
+        **_UNCONFIGURED,
+    }
+    back = op.graph.create_op(_CALL, inputs, attrs, _CALL, output_types=results)
+    return list(back.outputs)
 
 
 def _shape_of(tensor: Tensor) -> Any:
@@ -85,9 +105,12 @@ def function_gradients(registry: Callable[[], GradientRegistry]) -> dict[str, Gr
     def call(op: Operation, *dys: Any) -> list[Tensor | None]:
         name = op.type if op.type in op.graph.functions else op.attrs["f"].name
 
+        own = op.graph.functions[name].gradient
+        if own is not None:
+            return _given_back_by(op, own, dys)
+
         def attrs(functions: list[FunctionRef], given: list[DType], found: list[DType]) -> Any:
-            rest = {"config": b"", "config_proto": b"", "executor_type": b""}
-            return {"f": functions[0], "Tin": given, "Tout": found, **rest}
+            return {"f": functions[0], "Tin": given, "Tout": found, **_UNCONFIGURED}
 
         return _back(registry(), op, [name], 0, dys, attrs)
 

@@ -22,12 +22,13 @@ GradientFunction = Callable[..., Any]
 _WITHOUT = """
     ArgMax ArgMin AsString Assert Assign AssignAdd AssignSub AudioSummary AudioSummaryV2
     BroadcastGradientArgs CTCBeamSearchDecoder CTCGreedyDecoder ConcatOffset Const DecodeBase64
-    DecodePaddedRaw DecodeRaw DenseToDenseSetOperation DenseToSparseSetOperation DrawBoundingBoxes
-    EditDistance EncodeBase64 ExtractGlimpse FakeQuantWithMinMaxArgsGradient
+    DecodePaddedRaw DecodeRaw DeleteSessionTensor DenseToDenseSetOperation DenseToSparseSetOperation
+    DrawBoundingBoxes EditDistance EncodeBase64 ExtractGlimpse FakeQuantWithMinMaxArgsGradient
     FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannelGradient
-    FixedLengthRecordReader HSVToRGB HashTable HashTableV2 HistogramSummary IdentityReader
-    ImageSummary InitializeTable InitializeTableFromTextFile InitializeTableFromTextFileV2
-    InitializeTableV2 InvertPermutation LinSpace LookupTableFind LookupTableFindV2 LookupTableInsert
+    FixedLengthRecordReader GenerateVocabRemapping GetSessionHandle GetSessionTensor HSVToRGB
+    HashTable HashTableV2 HistogramSummary IdentityReader ImageSummary InitializeTable
+    InitializeTableFromTextFile InitializeTableFromTextFileV2 InitializeTableV2 InvertPermutation
+    LinSpace LoadAndRemapMatrix LookupTableFind LookupTableFindV2 LookupTableInsert
     LookupTableInsertV2 LookupTableSize LookupTableSizeV2 LoopCond MergeSummary Multinomial
     MutableDenseHashTable MutableDenseHashTableV2 MutableHashTable MutableHashTableOfTensors
     MutableHashTableOfTensorsV2 MutableHashTableV2 NonMaxSuppression NonMaxSuppressionV2

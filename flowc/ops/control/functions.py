@@ -45,6 +45,16 @@ def _call(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Se
     return x.call(attrs["f"], inputs)
 
 
+def _gradient(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
+    found = x.gradients(attrs["f"], inputs)
+    if len(found) != len(attrs["Tout"]):
+        raise InvalidArgumentError(
+            f"SymGrad expects to return {len(attrs['Tout'])} tensor(s), but get {len(found)} "
+            f"tensor(s) instead: the gradient of '{attrs['f'].name}' gives one for each argument"
+        )
+    return found
+
+
 def emit_if(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
     condition, *given = inputs
     branches = attrs["then_branch"], attrs["else_branch"]
@@ -159,6 +169,13 @@ _define(
     f"StatefulPartitionedCall(args: Tin; {_CALL}) -> output: Tout",
     _call,
     CALL,
+)
+_define(
+    "symbolic_gradient",
+    "SymbolicGradient(input: Tin; Tin: list(type) >= 1, Tout: list(type) >= 1, f: func)"
+    " -> output: Tout",
+    _gradient,
+    frozenset(),
 )
 _define(
     "if_function",

@@ -22,7 +22,7 @@ from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, held
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, NeedsContent, define
 from flowc.ir.types import Dims
@@ -85,7 +85,7 @@ def _tensors(names: Any, parts: Any, values: Sequence[Any]) -> list[SavedTensor]
     named, places = _texts(names), _texts(parts)
     _check_counts(named, places, len(values))
     for name, text, value in zip(named, places, values, strict=True):
-        part, array = _part(text), np.asarray(value)
+        part, array = _part(text), held(value)
         if part is not None:
             place = part.place
             if place is None:

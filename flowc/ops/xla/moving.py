@@ -143,8 +143,8 @@ def _build_update(b: Builder, node: Node) -> Value:
     x, update, indices = node.inputs
     rank = x.type.rank
     depth = max((i + 1 for i in range(rank) if x.dims[i] != update.dims[i]), default=0)
-    if depth == 0:
-        return b.identity(update)
+    if depth == 0 or 0 in update.dims:
+        return b.identity(x if depth else update)
     start = _moved_start(b, b.cast(indices, DstT=dtypes.i64), x.dims, update.dims)
     first = b.slice(start, np.array([0]), np.array([depth]))
     parts = update.dims[:depth]
@@ -174,6 +174,7 @@ define(
         "T[5,6] T[2,3] i32[2]~index7",
         "f32[3,4,2] f32[1,4,2] i64[3]=[7,0,-1]",
         "f32[4] f32[4] i32[1]=[2]",
+        "f32[3,4] f32[2,0] i32[2]=[1,2]",
         "i32[] i32[] i32[0]",
     ),
 )
