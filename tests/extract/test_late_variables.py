@@ -95,12 +95,13 @@ def test_gradients_of_nested_loops_do_not_wait_for_updates() -> None:
 
         loss = tf.while_loop(lambda i, _: i < 2, body, [0, tf.ones([])])[1]
         optimizer = tf.train.GradientDescentOptimizer(0.1)
-        with tf.control_dependencies([tf.assign_add(tf.Variable(0.0, trainable=False), loss)]):
-            with pytest.raises(ValueError, match="gradients of nested loops outside of"):
-                optimizer.minimize(loss)
-        gradients = optimizer.compute_gradients(loss, [w])
         kept = tf.Variable(0.0, trainable=False)
-        with tf.control_dependencies([tf.assign_add(kept, loss)]):
+        update = tf.assign_add(kept, loss)
+        refused = pytest.raises(ValueError, match="gradients of nested loops outside of")
+        with refused, tf.control_dependencies([update]):
+            optimizer.minimize(loss)
+        gradients = optimizer.compute_gradients(loss, [w])
+        with tf.control_dependencies([update]):
             step = optimizer.apply_gradients(gradients)
         session.run(tf.global_variables_initializer())
         session.run(step)
