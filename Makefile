@@ -37,13 +37,15 @@ fuzz: $(DEV_INSTALLED) ## random and malformed graphs, FUZZ of each kind, and ev
 	  PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py --of $$kind \
 	    $$(($(FUZZ) * 16384 / 1000)) --jobs $(JOBS) --log docs/fuzz-$$kind.log || exit 1; done
 
-gradients: $(DEV_INSTALLED) $(ORACLE_INSTALLED) ## gradients of FUZZ random programs of each kind, beside TensorFlow's
+gradients: $(DEV_INSTALLED) $(ORACLE_INSTALLED) ## gradients of FUZZ random programs of each kind and of every op, beside TensorFlow's
 	mkdir -p build
 	PYTHONPATH=.:tests/support $(ORACLE_VENV)/bin/python tests/oracle/record_gradient_fuzz.py \
 	  build/gradient_fuzz.npz 0 $(FUZZ)
 	FLOWC_GRADIENT_FUZZ=$(CURDIR)/build/gradient_fuzz.npz FLOWC_FUZZ=$(FUZZ) $(BIN)/python -m pytest \
 	  -n $(JOBS) -o addopts= tests/api/test_gradient_fuzz.py | tee build/gradients.txt
 	tail -n 1 build/gradients.txt > docs/gradients.log
+	$(ORACLE_VENV)/bin/python -m pytest -n $(JOBS) -o addopts= tests/ops/test_gradients.py \
+	  > build/op-gradients.txt; tail -n 1 build/op-gradients.txt | tee -a docs/gradients.log
 
 sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memory (needs gcc)
 	FLOWC_SANITIZE=1 $(BIN)/python -m pytest -n $(JOBS) tests/security/test_sanitizers.py

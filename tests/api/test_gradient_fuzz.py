@@ -32,6 +32,7 @@ from gradient_programs import (
 from ir_reference import reference_results
 
 import flowc
+from flowc.errors import InvalidArgumentError
 from flowc.extract.program import extract_program
 from flowc.ir.types import tensor_type
 from flowc.proto.graph_pb2 import GraphDef
@@ -57,9 +58,14 @@ def by_references(built: Built) -> Callable[[list[np.ndarray]], Results]:
 
 def check(built: Built, seed: int, kind: str) -> None:
     run = by_references(built)
-    assert fault(run, seed) is None
     theirs = RECORDED[f"{kind}s"][seed - START]
-    if not np.isnan(theirs).any():
+    raises = np.isnan(theirs).any()
+    try:
+        assert fault(run, seed) is None
+    except InvalidArgumentError:  # rows that a loop of no iterations sums are of no size
+        assert raises
+        return
+    if not raises:
         np.testing.assert_allclose(flat(run(points(seed)[0])), theirs, rtol=1e-9, atol=1e-12)
         if kind == "frame":  # those of functions are whole tensors
             assert built.rows == RECORDED["frame_rows"][seed - START].tolist()

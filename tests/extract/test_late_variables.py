@@ -83,3 +83,26 @@ def test_a_loop_that_needs_its_own_outcome_is_refused() -> None:
         message = "depends on itself, and no NextIteration closes the loop"
         with pytest.raises(InvalidModelError, match=message):
             session.run(h)
+
+
+def test_gradients_of_nested_loops_do_not_wait_for_updates() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        w = tf.get_variable("w", initializer=0.5)
+
+        def body(i: tf.Tensor, h: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            inner = tf.while_loop(lambda j, _: j < 2, lambda j, h: (j + 1, h * w), [0, h])
+            return i + 1, inner[1]
+
+        loss = tf.while_loop(lambda i, _: i < 2, body, [0, tf.ones([])])[1]
+        optimizer = tf.train.GradientDescentOptimizer(0.1)
+        kept = tf.Variable(0.0, trainable=False)
+        update = tf.assign_add(kept, loss)
+        refused = pytest.raises(ValueError, match="gradients of nested loops outside of")
+        with refused, tf.control_dependencies([update]):
+            optimizer.minimize(loss)
+        gradients = optimizer.compute_gradients(loss, [w])
+        with tf.control_dependencies([update]):
+            step = optimizer.apply_gradients(gradients)
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        assert session.run([w, kept]) == pytest.approx([0.5 - 0.1 * 4 * 0.5**3, 0.5**4])

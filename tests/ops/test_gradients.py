@@ -21,9 +21,9 @@ from op_examples import Case, cases_of
 import flowc as tf
 from flowc import dtypes
 from flowc.errors import FlowcError
-from flowc.graph import Graph, Tensor
+from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.building.creation import create
-from flowc.graph.gradients.operation import op_gradient
+from flowc.graph.gradients.operation import is_trainable, op_gradient
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.lowering import Elementwise
@@ -144,10 +144,11 @@ def _counts(case: Case) -> dict[str, int]:
     }
 
 
-def graph_gradients(
+def operation_of(
     case: Case, outputs: Sequence[np.ndarray], known: bool, feeds: dict[Tensor, np.ndarray]
-) -> list[Tensor | None]:
-    """The same by operations of the default graph; gradients flow to and from placeholders."""
+) -> tuple[Operation, list[Tensor], list[Tensor]]:
+    """A call in the default graph, its inputs, and what flows into its outputs: placeholders where
+    gradients flow."""
 
     def entry(array: np.ndarray) -> Tensor:
         if not _flows(array):
@@ -163,7 +164,14 @@ def graph_gradients(
         for arg, (start, stop) in spans
     ]
     operation = create(case.op.tf_name, grouped, case.attrs)
-    dys = [entry(w) for w in weights_of(case.op, outputs)]
+    return operation, inputs, [entry(w) for w in weights_of(case.op, outputs)]
+
+
+def graph_gradients(
+    case: Case, outputs: Sequence[np.ndarray], known: bool, feeds: dict[Tensor, np.ndarray]
+) -> list[Tensor | None]:
+    """The same by operations of the default graph; gradients flow to and from placeholders."""
+    operation, _, dys = operation_of(case, outputs, known, feeds)
     found = op_gradient(operation, *dys)
     return [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in found]
 
@@ -347,6 +355,106 @@ def test_gradients_agree_with_differences(case: Case) -> None:
             expected[at] = (above - loss(arrays)) / (2 * step)
             x[at] = kept
         np.testing.assert_allclose(gradient, expected, 1e-4, 1e-6, err_msg=f"input {i}")
+
+
+# -- against TensorFlow
+
+
+# Of which TensorFlow gives nothing to compare with.
+NOT_COMPARED = {
+    "approx_top_k": "there is no kernel for processors",
+    "max_pool": "an example ends the process",
+    "ref_identity": "it takes a variable",
+    "xla_cluster_output": "gradients are made inside of the cluster",
+    **dict.fromkeys(
+        ("eig", "self_adjoint_eig"), "vectors have any sign, which their gradients depend on"
+    ),
+    **dict.fromkeys(
+        ("batch_norm_with_global_normalization", "quantize_and_dequantize_v1", "top_k_v1"),
+        "new graphs may not have the op",
+    ),
+    **dict.fromkeys(
+        (
+            "guarantee_const",
+            "irfft3d",
+            "mod",
+            "resize_bicubic_grad",
+            "resize_bilinear_grad",
+            "resize_nearest_neighbor_grad",
+            "rfft3d",
+            "snapshot",
+            "truncate_mod",
+            "xla_optimization_barrier",
+        ),
+        "the op has no gradient there",
+    ),
+}
+OTHER_SLOPES = {
+    ("bessel_i1", 0): "1 at 0, where it is 1/2",
+    ("bessel_i1", 1): "1 at 0, where it is 1/2",
+    ("matrix_diag_part_v2", 1): "diagonals are taken to stand at another end",
+    ("rgb_to_hsv", 1): "colours are not between 0 and 1",
+    ("rgb_to_hsv", 2): "colours are not between 0 and 1",
+}
+
+
+def their_gradients(theirs: Any, case: Case, outputs: Sequence[np.ndarray]) -> list[Any] | None:
+    """TensorFlow imports the call that flowc exports and builds its gradient: an array for each
+    input, or None. None where it refuses that, or has no kernel."""
+    feeds: dict[Tensor, np.ndarray] = {}
+    with Graph().as_default() as graph:
+        operation, inputs, dys = operation_of(case, outputs, True, feeds)
+        exported = theirs.GraphDef.FromString(graph.as_graph_def().SerializeToString())
+    flows = [k for k, y in enumerate(operation.outputs) if is_trainable(y)]
+    with theirs.Graph().as_default() as other, theirs.Session() as session:
+        there = other.get_tensor_by_name
+        try:
+            theirs.import_graph_def(exported, name="")
+            found = theirs.gradients(
+                [there(operation.outputs[k].name) for k in flows],
+                [there(x.name) for x in inputs],
+                [there(dys[k].name) for k in flows],
+            )
+            tensors = {i: theirs.convert_to_tensor(g) for i, g in enumerate(found) if g is not None}
+            arrays = session.run(tensors, {there(x.name): a for x, a in feeds.items()})
+        except (LookupError, RuntimeError, TypeError, ValueError, theirs.errors.OpError):
+            return None
+    return [arrays.get(i) for i in range(len(inputs))]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("op", [o for o in OPS if o.name not in NOT_COMPARED], ids=str)
+def test_gradients_are_those_of_tensorflow(op: Op) -> None:
+    theirs = pytest.importorskip("tensorflow.compat.v1")
+    compared = 0
+    cases = examples_of(op)
+    if not cases:
+        pytest.skip("it takes more than arrays: programs show its gradient")
+    for case in cases:
+        if (op.name, case.number) in {**MISSING, **OTHER_SLOPES}:
+            continue
+        case = replace(case, inputs=tuple(map(_moderate, case.inputs)))
+        outputs, ours = value_gradients(case)
+        found = their_gradients(theirs, case, outputs) or [None] * len(ours)
+        for i, (mine, other, x) in enumerate(zip(ours, found, case.inputs, strict=True)):
+            if other is not None and _flows(x):
+                assert mine is not None, (case.text, i)
+                np.testing.assert_allclose(
+                    mine.astype(np.complex128),
+                    other.astype(np.complex128),
+                    rtol=2e-5,
+                    atol=5e-6,
+                    err_msg=f"{case.text}, input {i}",
+                )
+                compared += 1
+    assert compared
+
+
+def _moderate(array: np.ndarray) -> np.ndarray:
+    """With 1 for what is no number or too large to compute with."""
+    if not _flows(array):
+        return array
+    return np.where(np.isfinite(array) & (np.abs(array) < 1e30), array, array.dtype.type(1))
 
 
 # -- of operations that no example can make

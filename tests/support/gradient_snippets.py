@@ -110,6 +110,14 @@ v = tf.Variable(np.arange(12).reshape(4, 3).astype(np.float32), name="v")
 assert isinstance(g, tf.Tensor)
 out = g
 before = [tf.global_variables_initializer()]
+# gathered_behind_sums
+x = tf.placeholder(tf.float32, [None, 3], name="x"); y = tf.placeholder(tf.float32, [4, 3], name="y"); b = tf.placeholder(tf.float32, [3], name="b"); c = tf.placeholder(tf.bool, [], name="c")
+rows = lambda v: tf.gather(v, [0, 2, 0])
+z = [rows(tf.nn.bias_add(x, b)), rows(x + b), rows(1.0 - x), rows(tf.add_n([y, -y * 2.0])), rows(tf.cond(c, lambda: y - 2.0, lambda: tf.negative(y)))]
+found = [tf.gradients(v, [x, y, b]) for v in z]
+assert [[type(g).__name__[:7] == "Indexed" for g in gs] for gs in found] == [[True, False, False]] * 3 + [[False] * 3, [False, True, False]]
+out = [tf.convert_to_tensor(g) for gs in found for g in gs if g is not None]
+feed = {x: np.ones((4, 3)), y: np.ones((4, 3)), b: [1.0, 2.0, 3.0], c: True}
 # gathered_of_a_product
 v = tf.Variable(np.arange(12).reshape(4, 3).astype(np.float32), name="v")
 out = tf.gradients(tf.gather(tf.square(v), [1, 3]), [v])

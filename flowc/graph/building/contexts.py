@@ -304,7 +304,12 @@ class WhileContext(ControlFlowContext):
 
     def _wait_for_pivot(self, op: Operation) -> None:
         pivot = self.control_pivot()
-        assert pivot is not None
+        if pivot is None:
+            raise ValueError(
+                f"The counter of the loop '{self.name}' cannot wait for operations outside of it. "
+                "Ask for the gradients of nested loops outside of tf.control_dependencies "
+                "(compute_gradients), and apply them inside (apply_gradients)."
+            )
         op.add_control_inputs([pivot.op])
 
     def _is_free(self, op: Operation) -> bool:

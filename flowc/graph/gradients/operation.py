@@ -55,6 +55,9 @@ class GraphGradients(GradientBuilder):
         self._op_type = op_type
 
     def apply(self, op: Op, inputs: Sequence[Any], attrs: Attrs) -> Any:
+        if op.tf_name == "Neg" and isinstance(inputs[0], IndexedSlices):
+            rows = inputs[0]
+            return IndexedSlices(output("Neg", rows.values), rows.indices, rows.dense_shape)
         if op.is_internal:
             raise UnimplementedError(
                 f"the gradient takes {op.tf_name}, which TensorFlow has no op for"
@@ -88,8 +91,8 @@ class GraphGradients(GradientBuilder):
         return get_default_graph().control_dependencies([dy.op])
 
     def sum_to_operands(
-        self, x: Tensor, y: Tensor, dx: Tensor | None, dy: Tensor | None
-    ) -> tuple[Tensor | None, Tensor | None]:
+        self, x: Tensor, y: Tensor, dx: Gradient | None, dy: Gradient | None
+    ) -> tuple[Gradient | None, Gradient | None]:
         have, other = x.shape.sizes, y.shape.sizes
         if have is not None and have == other and None not in have:
             return dx, dy
@@ -99,15 +102,16 @@ class GraphGradients(GradientBuilder):
             axes = self.broadcast_gradient_args(*sizes)
         found = [
             None if g is None else self._folded(g, *how)
-            for g, how in zip((dx, dy), zip((x, y), sizes, axes))
+            for g, how in zip((dx, dy), zip(sizes, axes))
         ]
         return found[0], found[1]
 
-    def _folded(self, gradient: Tensor, x: Tensor, sizes: Tensor, axes: Any) -> Tensor:
-        """A gradient summed over axes, which a list says or a vector of the run."""
+    def _folded(self, gradient: Gradient, sizes: Tensor, axes: Any) -> Gradient:
+        """A gradient summed over axes: None where it has the sizes already, a list, or a vector of
+        the run."""
+        if axes is None:
+            return gradient
         if isinstance(axes, list):
-            if not axes and gradient.shape.ndims == x.shape.ndims:
-                return gradient
             axes = np.array(axes, np.int32)
         return self.reshape(self.sum(gradient, axes, keep_dims=True), sizes)
 
@@ -115,9 +119,9 @@ class GraphGradients(GradientBuilder):
         return IndexedSlices(rows, indices, self.shape_of(x))
 
 
-def _axes_of_broadcasts(x: Dims, y: Dims) -> tuple[list[int], list[int]] | None:
-    """The axes along which each of two shapes is broadcast to the other; None where only the run
-    can say."""
+def _axes_of_broadcasts(x: Dims, y: Dims) -> list[list[int] | None] | None:
+    """The axes along which each of two shapes is broadcast to the other, or None for one that is
+    not; None where only the run can say."""
     if x is None or y is None:
         return None
     rank = max(len(x), len(y))
@@ -130,7 +134,7 @@ def _axes_of_broadcasts(x: Dims, y: Dims) -> tuple[list[int], list[int]] | None:
             found[1].append(axis)
         elif one is None or other is None:
             return None
-    return found
+    return [axes if axes or len(dims) < rank else None for axes, dims in zip(found, (x, y))]
 
 
 class _ForwardOperation:
@@ -149,6 +153,10 @@ class _ForwardOperation:
         return output
 
 
+# Whose gradients pass what they are given on, sum it or negate it: rows stay rows.
+_KEEP_ROWS = frozenset(
+    {"AccumulateNV2", "Add", "AddN", "AddV2", "BiasAdd", "BiasAddV1", "IdentityN", "Neg", "Sub"}
+)
 # Whose gradients reshape what they are given: they make the whole tensor without a warning.
 _RESHAPED = frozenset({"ExpandDims", "Gather", "GatherV2", "Reshape", "Squeeze"})
 TRAINABLE = frozenset({dtypes.resource, dtypes.variant, *dtypes.FLOATS, *dtypes.COMPLEX})
@@ -188,7 +196,7 @@ def record_gradient(operation: Operation, *grad_ys: Gradient | None) -> list[Any
     forward = _ForwardOperation(operation, record)
     if operation.type in ROW_GRADIENTS and isinstance(grad_ys[0], IndexedSlices):
         return ROW_GRADIENTS[operation.type](operation, grad_ys[0])
-    passes = record.gradient is same_gradient or operation.type == "IdentityN"
+    passes = record.gradient is same_gradient or operation.type in _KEEP_ROWS
     dys = grad_ys if passes else [_dense(operation, dy) for dy in grad_ys]
     return input_gradients(GraphGradients(operation.type), forward, *dys)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -234,7 +235,7 @@ def _infer_betainc(c: Inference) -> Dims:
 def _betainc_gradient(b: GradientBuilder, node: Forward, dz: Any) -> Any:
     p, q, x = node.inputs
     beta = b.sub(b.add(b.lgamma(p), b.lgamma(q)), b.lgamma(b.add(p, q)))
-    power = b.add(b.mul(b.sub(q, 1), b.log1p(b.neg(x))), b.mul(b.sub(p, 1), b.log(x)))
+    power = b.add(b.xlog1py(b.sub(q, 1), b.neg(x)), b.xlogy(b.sub(p, 1), x))
     return None, None, b.sum_to_shape_of(b.mul(dz, b.exp(b.sub(power, beta))), x)
 
 
@@ -257,12 +258,16 @@ betainc = map_op(
 # -- Bessel functions and other integrals
 
 
-def _beside_zero(b: GradientBuilder, x: Any, slope: Callable[[Any], Any]) -> Any:
-    """A slope that is 1/2 at 0, where its formula has none."""
-    is_zero = b.equal(x, 0)
-    return b.select_v2(
-        is_zero, b.const(0.5, x.dtype), slope(b.select_v2(is_zero, b.ones_like(x), x))
-    )
+def _beside(
+    at: float, value: float, b: GradientBuilder, x: Any, slope: Callable[[Any], Any]
+) -> Any:
+    """A slope that has a value at a place where its formula has none."""
+    is_there = b.equal(x, at)
+    elsewhere = b.select_v2(is_there, b.const(at + 1, x.dtype), x)
+    return b.select_v2(is_there, b.const(value, x.dtype), slope(elsewhere))
+
+
+_beside_zero = partial(_beside, 0, 0.5)
 
 
 _BESSEL_SLOPES: dict[str, Slope] = {
@@ -274,7 +279,7 @@ _BESSEL_SLOPES: dict[str, Slope] = {
     "k1e": lambda b, x, y: b.sub(b.mul(y, b.sub(1, b.reciprocal(x))), b.bessel_k0e(x)),
     "i0e": lambda b, x, y: b.sub(b.bessel_i1e(x), b.mul(b.sign(x), y)),
     "j0": lambda b, x, y: b.neg(b.bessel_j1(x)),
-    "j1": lambda b, x, y: b.sub(b.bessel_j0(x), b.real_div(y, x)),
+    "j1": lambda b, x, y: _beside_zero(b, x, lambda x: b.sub(b.bessel_j0(x), b.real_div(y, x))),
     "k0": lambda b, x, y: b.neg(b.bessel_k1(x)),
     "k0e": lambda b, x, y: b.sub(y, b.bessel_k1e(x)),
     "k1": lambda b, x, y: b.sub(b.neg(b.bessel_k0(x)), b.real_div(y, x)),
@@ -318,6 +323,6 @@ _unary(
 _unary(
     "Spence",
     _scipy("spence"),
-    lambda b, x, y: b.real_div(b.log(x), b.sub(1, x)),
+    lambda b, x, y: _beside(1, -1, b, x, lambda x: b.real_div(b.log(x), b.sub(1, x))),
     domain="positive",
 )

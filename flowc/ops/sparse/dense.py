@@ -16,6 +16,7 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 
 
 def _infer(c: Inference) -> Dims:
@@ -61,6 +62,15 @@ def _reference(
     return found
 
 
+def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    places, _, values, _ = node.inputs
+    at = places if b.rank_of(places) == 2 else b.reshape(places, (-1, 1))
+    taken = b.gather_nd(dy, at)
+    total = b.sum(taken, b.axes_of(taken))
+    elsewhere = b.sub(b.sum(dy, b.axes_of(dy)), total)
+    return None, None, taken if b.rank_of(values) else total, elsewhere
+
+
 sparse_to_dense = define(
     "sparse_to_dense",
     "SparseToDense(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T,"
@@ -69,11 +79,7 @@ sparse_to_dense = define(
     infer=_infer,
     reference=_reference,
     lowering=Decompose(_build),
-    gradient=lambda b, node, dy: (
-        (None, None, b.gather_nd(dy, node.inputs[0]))
-        if (b.rank_of(node.inputs[0]), b.rank_of(node.inputs[2])) == (2, 1)
-        else ()
-    ),
+    gradient=_gradient,
     examples=(
         "i64[3,2]=[0,1,1,0,2,2] i64[2]=[3,3] T[3] T[]",
         "i32[2]=[1,4] i32[1]=[6] f32[] f32[]",
