@@ -19,21 +19,6 @@ Array = np.ndarray[Any, Any]
 EMPTY = b""
 
 
-def encoded(array: Array) -> Array:
-    """An array whose elements are all bytes, as steps of Python take strings. Raises
-    `InvalidArgumentError` for elements that are no strings."""
-    found = np.empty(array.size, object)
-    found[:] = _elements_of(array)
-    return found.reshape(array.shape)
-
-
-def _elements_of(array: Array) -> list[bytes]:
-    items = array.reshape(-1).tolist()
-    if not all(isinstance(x, (bytes, str)) for x in items):
-        raise InvalidArgumentError("a value of another dtype stands where a string is expected")
-    return [x if isinstance(x, bytes) else x.encode() for x in items]
-
-
 class Texts:
     """A table of strings."""
 
@@ -55,7 +40,10 @@ class Texts:
 
     def numbers(self, array: Array) -> Array:
         """The numbers of the elements, which join the table."""
-        texts = _elements_of(array)
+        items = array.reshape(-1).tolist()
+        if not all(isinstance(x, (bytes, str)) for x in items):
+            raise InvalidArgumentError("a value of another dtype stands where a string is expected")
+        texts = [x if isinstance(x, bytes) else x.encode() for x in items]
         places = count(self._count)
         found = [next(places) if text else 0 for text in texts]
         self._append([text for text in texts if text])

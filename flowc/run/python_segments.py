@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.codegen.string_table import encoded
 from flowc.errors import FlowcError
 from flowc.graph import Operation, Tensor
 from flowc.graph.op_info import has_trait, node_attrs, with_defaults
@@ -45,7 +44,7 @@ class PythonSegment:
 
     def run(self, given: Mapping[Tensor, Array], run: HostRun) -> list[Array]:
         """The values of the segment's tensors."""
-        found = {t: encoded(a) if t.base_dtype is dtypes.string else a for t, a in given.items()}
+        found = dict(given)
         if self._may_defer:
             self._run_ready_ones_first(found, run)
         else:
