@@ -55,12 +55,15 @@ class Pace:
     ready. One step of an iterator tries threads at a time, and what others measured meanwhile does
     not count.
 
+    What `hurries` begins at once where an element plainly takes long; else steps that it has the
+    elements from may begin first.
+
     Without threads the median tells, as who asks may pause. With them it is the mean, without the
     longest: several may be ready at once, and the next one be long in coming.
     """
 
-    def __init__(self, lead: int, trials: Trials) -> None:
-        self._lead, self._trials = lead, trials
+    def __init__(self, lead: int, trials: Trials, hurries: bool = True) -> None:
+        self._lead, self._trials, self._hurries = lead, trials, hurries
         self._pause = PAUSE // 4
         self._alone = 0.0  # seconds from one element to the next, where who asks makes them
         self._last = 0.0
@@ -93,7 +96,10 @@ class Pace:
         self._made.append(seconds / count)
         self._between.append(between / count)
         is_plain = seconds > PLAINLY * LONG * count
-        if len(self._made) < FEWEST or not (is_plain or self._count >= SAMPLE):
+        is_known = len(self._made) >= FEWEST
+        if not (is_known and self._count >= SAMPLE) and not (
+            is_plain and (is_known or self._hurries)
+        ):
             return False
         is_long = median(self._made) > LONG
         self._alone = median(self._between)
@@ -301,7 +307,7 @@ class _Prefetched(OneByOne):
         self._items, self._size, self._context = items, size, context
         self._ready: deque[Any] = deque()
         self._workers: Workers | None = None
-        self._pace = Pace(AHEAD, context.trials)
+        self._pace = Pace(AHEAD, context.trials, hurries=False)
         self._ended = self._leaves = False
 
     def next(self, run: HostRun) -> Any:
