@@ -17,8 +17,10 @@ from flowc.codegen.target import Target
 from flowc.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from flowc.codegen.kernels.kernel import Kernel
     from flowc.codegen.llvm.peaks import Peaks
     from flowc.ir.computation import Node
+    from flowc.ir.host_run import StepKernel
     from flowc.ir.lowering import Lowering
 
 CPUS = ("native", *LEVELS)
@@ -26,6 +28,15 @@ GPU = "cuda"
 TF32 = "tf32"
 SIMT = "simt"  # device code as code of the host, for tests with a driver that runs it
 NAMES = (*CPUS, GPU, f"{GPU}:sm_80,sm_90")
+
+
+def step_kernel(wanted: StepKernel) -> Kernel:
+    """The kernel of a CPU that a step of Python calls."""
+    from flowc.codegen.cpu.kernel_parts import kernel_source
+    from flowc.codegen.kernels.kernel import Kernel
+
+    source = kernel_source(wanted.function)
+    return Kernel(source, wanted.buffers, wanted.ints, entry=wanted.function.__name__)
 
 
 @cache

@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
+from flowc.dtypes import DType
 from flowc.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -163,13 +164,35 @@ class BatchedFunction:
     rest: HostFunction | None
 
 
-class HostFunctions(Protocol):
-    """The functions of a Session's graph, for host steps that call them."""
+@dataclass(frozen=True, slots=True)
+class StepKernel:
+    """A native kernel that a host step calls, as in `flowc.ir.lowering.Native`, but with a range of
+    one step. `buffers`: the dtypes of its pointers; `ints`: how many integers follow these."""
 
-    def find(self, name: str, handles: Mapping[int, str], streams: dict[Any, Any]) -> HostFunction:
+    function: Callable[..., None]
+    buffers: tuple[DType | str, ...]
+    ints: int
+
+
+# Row-major arrays for the pointers, and the integers.
+NativeCall = Callable[[Sequence[Array], Sequence[int]], None]
+
+
+class HostFunctions(Protocol):
+    """What a Session compiles for host steps: the functions of its graph, and kernels."""
+
+    def kernel(self, wanted: StepKernel, elements: int) -> NativeCall | None:
+        """A kernel, for so many elements more; None as long as these were too few for compiling it
+        to be worth it."""
+        ...
+
+    def find(
+        self, name: str, handles: Mapping[int, str], streams: dict[Any, Any], calls: int = 1
+    ) -> HostFunction:
         """The function with a name. `handles`: those of its arguments that are handles, by the
         names of the nodes that made them; calls leave them out. `streams`: where functions that
-        draw random numbers are kept; each begins its stream anew in another one."""
+        draw random numbers are kept; each begins its stream anew in another one. `calls`: how many
+        may be under way at once, which share the cores."""
         ...
 
     def find_batched(
@@ -178,6 +201,7 @@ class HostFunctions(Protocol):
         handles: Mapping[int, str],
         streams: dict[Any, Any],
         ranks: Sequence[int | None],
+        calls: int = 1,
     ) -> BatchedFunction | None:
         """The same for many elements at once, whose arguments have these ranks; None: all elements
         share the argument. None where that is no gain."""
@@ -213,6 +237,10 @@ class HostRun:
                 hint="run the model in a Session",
             )
         return self._functions
+
+    def kernel(self, wanted: StepKernel, elements: int) -> NativeCall | None:
+        """As `HostFunctions.kernel`; None where nothing is compiled while it runs."""
+        return None if self._functions is None else self._functions.kernel(wanted, elements)
 
     def endless(self, cancel: CancelToken) -> HostRun:
         """The same for what outlasts this run, until `cancel` ends it."""

@@ -270,7 +270,8 @@ class Host:
     which messages speak.
     `linked`: the op that does the same by a kernel of an archive, for libraries. `object`: of a
     step that gives the handle of the object `id`, what makes that object where instances hold it.
-    `may_block`: the function gets `run`, too, the `HostRun` with which it waits. `only_reads`: it
+    `may_block`: the function gets `run`, too, the `HostRun` with which it waits, or which gives it
+    kernels. `only_reads`: it
     neither changes nor keeps its inputs, so that they may be what others hold.
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from google_crc32c import value as crc
 
@@ -24,8 +24,14 @@ _HEAD = struct.Struct("<QI")
 _CHECK = struct.Struct("<I")
 
 
+# From bytes, where a record begins in them, and how many are wanted at most: sound records, up to
+# one that has a fault, and where the next one begins; None where that is left to the reader.
+Scan = Callable[[bytes, int, int], tuple[list[bytes], int] | None]
+
+
 class RecordReader:
-    """The records of one file. `offset`: the byte, after decompression, of the next one.
+    """The records of one file. `offset`: the byte, after decompression, of the next one. `scan`:
+    looks at many small records faster, where it can.
 
     `compression`: "", "GZIP" or "ZLIB". Iterating gives the records; `read` the next one. Raises
     `NotFoundError`, and `DataLossError` where the file is damaged or cut off within a record; fewer
@@ -33,9 +39,15 @@ class RecordReader:
     """
 
     def __init__(
-        self, path: Path, compression: str = "", piece: int = PIECE, most: int = sys.maxsize
+        self,
+        path: Path,
+        compression: str = "",
+        piece: int = PIECE,
+        most: int = sys.maxsize,
+        scan: Scan | None = None,
     ) -> None:
         self._stream = ByteStream(path, compression, piece, most)
+        self._scan = scan
         self._bytes = b""
         self._at = 0
         self._start = 0  # offset of the first of the bytes
@@ -83,6 +95,10 @@ class RecordReader:
 
     def _sound(self, count: int) -> list[bytes]:
         """At most `count` records that are in memory already, up to one that has a fault."""
+        scanned = self._scan and self._scan(self._bytes, self._at, count)
+        if scanned:
+            records, self._at = scanned
+            return records
         data, at = self._bytes, self._at
         last = len(data) - _HEADER - _FOOTER
         found: list[bytes] = []

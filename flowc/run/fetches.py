@@ -136,6 +136,8 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
             f"{value} which was passed to the argument `feed_dict` with key {tensor}."
         )
     dtype = tensor.base_dtype
+    if type(value) is np.ndarray and dtype is not None and value.dtype == dtype.numpy:
+        return value
     if hasattr(value, "__cuda_array_interface__"):
         value = copy_from_gpu(value)
     if isinstance(value, np.ndarray) and dtype is not None and dtype.is_integer:
@@ -162,7 +164,7 @@ def check_feed_shape(tensor: Tensor, array: np.ndarray) -> None:
     sizes = tensor.shape.sizes
     if sizes is None or sizes == array.shape:
         return
-    if not tensor.shape.is_compatible_with(array.shape):
+    if len(sizes) != array.ndim or any(n not in (None, m) for n, m in zip(sizes, array.shape)):
         raise ValueError(
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, "
             f"which has shape {_shape_text(tensor)}"

@@ -10,6 +10,7 @@ variable, begins its streams anew for each set of streams that asks for it.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,13 +23,14 @@ from flowc.graph.attrs import FunctionRef
 from flowc.graph.function import Function
 from flowc.graph.op_info import has_trait
 from flowc.ir.capability import ALL
-from flowc.ir.host_run import BatchedFunction, HostFunction, held
+from flowc.ir.host_run import BatchedFunction, HostFunction, NativeCall, StepKernel, held
 
 if TYPE_CHECKING:
     from flowc.extract.batched_functions import BatchedBody
 
 Array = np.ndarray[Any, Any]
 LEADING_BACK = frozenset({"NextIteration", "RefNextIteration"})
+WORTH_COMPILING = 4096  # elements that Python takes a tenth of a second for, or longer
 Run = Callable[[list[Tensor], dict[Tensor, Array]], list[Any]]
 
 
@@ -91,20 +93,38 @@ class _Opened:
 
 class CalledFunctions:
     """`session`: makes what runs a graph of this Session, with new streams of random numbers where
-    it is asked to."""
+    it is asked to, for so many calls at once."""
 
-    def __init__(self, graph: Graph, session: Callable[[Graph, bool], Run]) -> None:
+    def __init__(self, graph: Graph, session: Callable[[Graph, bool, int], Run]) -> None:
         self._graph = graph
         self._session = session
         self._lock = threading.Lock()
         self._found: dict[Any, tuple[_Opened, Run]] = {}
         self._batched: dict[Any, tuple[BatchedBody, Run] | None] = {}
+        self._kernels: dict[StepKernel, NativeCall] = {}
+        self._elements: Counter[StepKernel] = Counter()
 
-    def find(self, name: str, handles: Mapping[int, str], streams: dict[Any, Run]) -> HostFunction:
-        key = (name, *handles.items())
+    def find(
+        self, name: str, handles: Mapping[int, str], streams: dict[Any, Run], calls: int = 1
+    ) -> HostFunction:
+        key = (name, calls, *handles.items())
         with self._lock:
-            opened, run = self._runner(key, name, handles, streams)
+            opened, run = self._runner(key, name, handles, streams, calls)
             return opened.bound(run)
+
+    def kernel(self, wanted: StepKernel, elements: int) -> NativeCall | None:
+        found = self._kernels.get(wanted)
+        if found is not None:
+            return found
+        with self._lock:
+            self._elements[wanted] += elements
+            if self._elements[wanted] < WORTH_COMPILING:
+                return None
+            if wanted not in self._kernels:
+                from flowc.cache.step_kernels import open_kernel  # late: as compiling is
+
+                self._kernels[wanted] = open_kernel(wanted)
+            return self._kernels[wanted]
 
     def find_batched(
         self,
@@ -112,10 +132,11 @@ class CalledFunctions:
         handles: Mapping[int, str],
         streams: dict[Any, Run],
         ranks: Sequence[int | None],
+        calls: int = 1,
     ) -> BatchedFunction | None:
-        key = (name, *handles.items())
+        key = (name, calls, *handles.items())
         with self._lock:
-            opened, run = self._runner(key, name, handles, streams)
+            opened, run = self._runner(key, name, handles, streams, calls)
             if (key, *ranks) not in self._batched:
                 self._batched[key, *ranks] = self._many(opened, ranks)
             found = self._batched[key, *ranks]
@@ -125,21 +146,21 @@ class CalledFunctions:
         from flowc.extract.batched_functions import batched_body
 
         body = batched_body(opened.args, opened.tensors, ranks)
-        return None if body is None else (body, self._session(body.graph, False))
+        return None if body is None else (body, self._session(body.graph, False, 1))
 
     def _runner(
-        self, key: Any, name: str, handles: Mapping[int, str], streams: dict[Any, Run]
+        self, key: Any, name: str, handles: Mapping[int, str], streams: dict[Any, Run], calls: int
     ) -> tuple[_Opened, Run]:
         """The function, and what runs it for who has these streams."""
         found = self._found.get(key)
         if found is None:
             opened = self._open(name, handles)
-            found = self._found[key] = opened, self._session(opened.graph, False)
+            found = self._found[key] = opened, self._session(opened.graph, False, calls)
         opened, run = found
         if not opened.has_streams:
             return opened, run
         if key not in streams:
-            streams[key] = self._session(opened.graph, True)
+            streams[key] = self._session(opened.graph, True, calls)
         return opened, streams[key]
 
     def _open(self, name: str, handles: Mapping[int, str]) -> _Opened:

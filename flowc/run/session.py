@@ -7,6 +7,7 @@ where shapes vary, one program comes to serve them all (`shape_specialization.py
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -158,20 +159,31 @@ class Session:
         self._closed = False
         self._contexts: list[Any] = []
 
-    def _inner(self, graph: Graph, has_new_streams: bool) -> Callable[[Any, Any], Any]:
-        """What runs the graph of a function that a host step of this Session calls."""
+    def _inner(
+        self, graph: Graph, has_new_streams: bool, calls: int = 1
+    ) -> Callable[[Any, Any], Any]:
+        """What runs the graph of a function that a host step of this Session calls, so many times
+        at once, that is."""
         state = self._state.with_new_streams() if has_new_streams else self._state
-        return self._beside(graph, self._options, state).run
+        threads = self._threads
+        if calls > 1:
+            threads = max(1, (threads or os.cpu_count() or 1) // calls)
+        return self._beside(graph, self._options, state, threads).run
 
-    def _beside(self, graph: Graph, options: Options, state: RunState | None = None) -> Session:
-        """Another Session with the same state, if none is given."""
-        found = Session(
-            graph=graph, threads=self._threads, max_memory=self._max_memory, options=options
-        )
+    def _beside(
+        self,
+        graph: Graph,
+        options: Options,
+        state: RunState | None = None,
+        threads: int | None = None,
+    ) -> Session:
+        """Another Session with the same state and threads, where no others are given."""
+        threads = threads or self._threads
+        found = Session(graph=graph, threads=threads, max_memory=self._max_memory, options=options)
         found._state = state or self._state
         found._variables = found._state.variables
         found._programs = ProgramCache(
-            graph, options, self._threads, found._state, self._max_memory, self._placement
+            graph, options, threads, found._state, self._max_memory, self._placement
         )
         return found
 

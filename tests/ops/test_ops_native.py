@@ -110,6 +110,15 @@ def test_bilinear_between_pixel_centres() -> None:
     check("resize_bilinear", [SQUARE, size], [wanted], constant=[1], half_pixel_centers=True)
 
 
+@pytest.mark.parametrize("width", [255, 256, 257, 600])
+def test_colors_beyond_a_tile_of_columns(width: int) -> None:
+    x = np.random.default_rng(width).integers(0, 256, (2, 7, 300, 3), np.uint8)
+    size = np.array([9, width], np.int32)
+    (wanted,) = reference("resize_bilinear", [x, size])
+    (got,) = compiled("resize_bilinear", [x, size])
+    np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-4)
+
+
 def test_size_computed_by_the_run() -> None:
     x = np.random.default_rng(2).standard_normal((2, 3, 5, 2)).astype(f32)
     size = np.array([7, 4], np.int32)

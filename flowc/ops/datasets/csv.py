@@ -27,6 +27,8 @@ _INTS = {dtypes.i32: (-(1 << 31), (1 << 31) - 1), dtypes.i64: (-(1 << 63), (1 <<
 
 
 class _Csv(FileDataset):
+    rows = None  # items are parsed lines
+
     def __init__(self, given: Given) -> None:
         super().__init__(given)
         self._has_header = given.flag("header")
@@ -62,18 +64,18 @@ class _Csv(FileDataset):
     def items(self, context: IterationContext) -> Items:
         return _Parsed(FileItems(self.names, self.read, context), self)
 
-    def read(self, name: str, most: int) -> Iterator[Any]:
+    def read(self, name: str, run: HostRun) -> Iterator[Any]:
         """The records of a file: fields as bytes, and whether each was quoted."""
-        lines = self._lines(name, most)
+        lines = self._lines(name, run)
         if self._has_header and next(lines, None) is None:
             raise InvalidArgumentError("Can't read header of file")
         yield from lines
 
-    def _lines(self, name: str, most: int) -> Iterator[bytes]:
+    def _lines(self, name: str, run: HostRun) -> Iterator[bytes]:
         """Records as text: a line break in quotes is part of a field."""
         begun: list[bytes] = []
         is_open, size = False, 0
-        with self.stream(name, most) as stream:
+        with self.stream(name, run) as stream:
             for line in lines_of(stream):
                 begun.append(line)
                 size += len(line) + 1
@@ -170,7 +172,7 @@ class _Parsed(OneByOne):
 
     def next(self, run: HostRun) -> Element | None:
         line = one(self._lines, run)
-        return None if line is None else self._dataset.element(line[0][()])
+        return None if line is None else self._dataset.element(line)
 
 
 _CSV = (

@@ -8,7 +8,8 @@ until the end, and none from then on; it raises what is wrong with the next item
 one. What is given more than once is read-only, and the last step copies it.
 
 Where a dataset is of rows of arrays (`HostDataset.rows`), its items are the numbers of rows: to
-shuffle or to repeat them moves numbers, and to batch them is one copy of rows.
+shuffle or to repeat them moves numbers, and to batch them is one copy of rows. Items of files are
+strings, of which a batch makes one array.
 """
 
 from __future__ import annotations
@@ -31,9 +32,14 @@ OFTEN = 1024  # items, after which one looks whether the run is to end
 
 
 class Rows(Protocol):
-    """Elements by number."""
+    """Elements by number, or by what else says all of them. `are_at_hand`: numbers cost nothing."""
+
+    are_at_hand: bool = True
 
     def element(self, item: Any) -> Element: ...
+
+    def elements(self, items: Sequence[Any]) -> Sequence[Element]:
+        return [self.element(item) for item in items]
 
     def stacked(self, items: Sequence[Any]) -> Element:
         """Some elements as one, in new arrays."""
@@ -55,12 +61,12 @@ class Items(ABC):
 
 
 def bytes_of(item: Any) -> int:
-    """What an item takes, roughly: an element, or the number of a row."""
+    """What an item takes, roughly: an element, or what stands for one."""
     if not isinstance(item, tuple):
-        return 40
+        return 40 + (len(item) if isinstance(item, bytes) else 0)
     size = 64
     for array in item:
-        size += 112 + getattr(array, "nbytes", 0)
+        size += 112 + (len(array) if isinstance(array, bytes) else getattr(array, "nbytes", 0))
         if isinstance(array, np.ndarray) and array.dtype == object and array.size == 1:
             size += len(array.item() or b"")
     return size
@@ -166,7 +172,7 @@ class _RowElements(Items):
         self._items, self._rows = items, rows
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
-        return [self._rows.element(item) for item in self._items.take(count, run)]
+        return self._rows.elements(self._items.take(count, run))
 
 
 class SameItems(HostDataset):
@@ -258,10 +264,12 @@ class ResourceHandle:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Captured:
-    """A function of the graph, and what it captures: its last arguments."""
+    """A function of the graph, and what it captures: its last arguments. `calls`: how many may be
+    under way at once, which share the cores."""
 
     name: str
     captured: Sequence[Any]
+    calls: int = 1
 
 
 class Trials:
@@ -286,7 +294,7 @@ class IterationContext:
     def function(self, function: Captured, given: int) -> Callable[..., list[Array]]:
         """The function of its first `given` arguments."""
         handles, rest = self._captured(function, given)
-        call = self.run.functions.find(function.name, handles, self._streams)
+        call = self.run.functions.find(function.name, handles, self._streams, function.calls)
         if not rest:
             return call
         return lambda arguments: call([*arguments, *rest])
@@ -305,7 +313,9 @@ class IterationContext:
         """The function of many elements whose components have these ranks, at once."""
         handles, rest = self._captured(function, len(ranks))
         shared = [*ranks, *[None] * len(rest)]
-        found = self.run.functions.find_batched(function.name, handles, self._streams, shared)
+        found = self.run.functions.find_batched(
+            function.name, handles, self._streams, shared, function.calls
+        )
         if found is None or not rest:
             return found
         stacked, one_by_one = found.stacked, found.rest

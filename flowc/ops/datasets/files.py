@@ -10,6 +10,7 @@ import glob
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -24,18 +25,36 @@ from flowc.errors import (
 )
 from flowc.ir.capability import FILES
 from flowc.ir.host_run import HostRun, held
-from flowc.ops.datasets.dataset import HostDataset, Items, IterationContext
+from flowc.ops.datasets.dataset import Element, HostDataset, Items, IterationContext, Rows
+from flowc.ops.datasets.record_scan import sound_records
 from flowc.ops.datasets.records import METADATA, Given, define_dataset
+from flowc.ops.strings.string_values import strings_of
 from flowc.records.byte_stream import PIECE, ByteStream, check_compression
 from flowc.records.lines import lines_of
 from flowc.records.record_reader import RecordReader
 
-Read = Callable[[str, int], Iterator[Any]]  # the records of a file, and what one may take
+Read = Callable[[str, HostRun], Iterator[Any]]  # the records of a file
 UNREADABLE = (NotFoundError, FailedPreconditionError, PermissionDeniedError)
 
 
+class Strings(Rows):
+    """Items that are strings, each an element."""
+
+    are_at_hand = False
+
+    def element(self, item: bytes) -> Element:
+        return (held(item),)
+
+    def elements(self, items: Sequence[bytes]) -> Sequence[Element]:
+        array = strings_of(items, (len(items),))
+        return [(array[k, ...],) for k in range(len(items))]
+
+    def stacked(self, items: Sequence[bytes]) -> Element:
+        return (strings_of(items, (len(items),)),)
+
+
 class FileItems(Items):
-    """Records of files, one after the other."""
+    """Records of files, one after the other, as strings."""
 
     def __init__(self, names: Sequence[str], read: Read, context: IterationContext) -> None:
         self._names, self._read, self._context = list(names), read, context
@@ -51,7 +70,7 @@ class FileItems(Items):
                     self._context.closed(self)
                     break
                 self._name = self._names.pop(0)
-                self._open = self._read(self._name, self._context.run.max_memory)
+                self._open = self._read(self._name, self._context.run)
             try:
                 found.extend(islice(self._open, count - len(found)))
                 if len(found) < count:
@@ -64,10 +83,7 @@ class FileItems(Items):
                 if isinstance(error, UNREADABLE):
                     self._names.insert(0, self._name)  # it may be there the next time
                 raise
-        return self.elements(found)
-
-    def elements(self, records: Sequence[Any]) -> Sequence[Any]:
-        return [(held(record),) for record in records]
+        return found
 
     def _close(self) -> None:
         if isinstance(self._open, Generator):
@@ -82,6 +98,8 @@ def _failing(error: Exception) -> Iterator[Any]:
 class FileDataset(HostDataset):
     """`names` of files, which `read` reads."""
 
+    rows = Strings()
+
     def __init__(self, given: Given) -> None:
         self.names = [os.fsdecode(n) for n in np.asarray(given["filenames"], object).reshape(-1)]
         self.compression = "" if "compression_type" not in given else given.text("compression_type")
@@ -91,18 +109,18 @@ class FileDataset(HostDataset):
             raise InvalidArgumentError("`buffer_size` must be >= 0 (0 == default)")
 
     @abstractmethod
-    def read(self, name: str, most: int) -> Iterator[Any]: ...
+    def read(self, name: str, run: HostRun) -> Iterator[Any]: ...
 
     def items(self, context: IterationContext) -> Items:
         return FileItems(self.names, self.read, context)
 
-    def stream(self, name: str, most: int) -> ByteStream:
-        return ByteStream(name, self.compression, PIECE, most)
+    def stream(self, name: str, run: HostRun) -> ByteStream:
+        return ByteStream(name, self.compression, PIECE, run.max_memory)
 
 
 class _TextLines(FileDataset):
-    def read(self, name: str, most: int) -> Iterator[bytes]:
-        with self.stream(name, most) as stream:
+    def read(self, name: str, run: HostRun) -> Iterator[bytes]:
+        with self.stream(name, run) as stream:
             for line in lines_of(stream):
                 yield line[:-1] if line.endswith(b"\r") else line
 
@@ -118,8 +136,9 @@ class _Records(FileDataset):
             )
         self._offsets = {n: int(at) for n, at in zip(self.names, offsets)}
 
-    def read(self, name: str, most: int) -> Iterator[bytes]:
-        with RecordReader(name, self.compression, PIECE, most) as reader:
+    def read(self, name: str, run: HostRun) -> Iterator[bytes]:
+        scan = partial(sound_records, run)
+        with RecordReader(name, self.compression, PIECE, run.max_memory, scan) as reader:
             if self._offsets.get(name):
                 reader.seek(self._offsets[name])
             yield from reader
@@ -135,8 +154,8 @@ class _FixedLength(FileDataset):
         if self._record <= 0:
             raise InvalidArgumentError("`record_bytes` must be > 0")
 
-    def read(self, name: str, most: int) -> Iterator[bytes]:
-        with self.stream(name, most) as stream:
+    def read(self, name: str, run: HostRun) -> Iterator[bytes]:
+        with self.stream(name, run) as stream:
             if not self.compression:
                 self._check(name, os.path.getsize(name))
             gathered: list[bytes] = []
@@ -171,6 +190,8 @@ class _FixedLength(FileDataset):
 
 
 class _MatchingFiles(HostDataset):
+    rows = Strings()
+
     def __init__(self, given: Given) -> None:
         patterns = np.asarray(given["patterns"], object).reshape(-1)
         self._names = sorted(n for p in patterns for n in glob.glob(os.fsdecode(p)))

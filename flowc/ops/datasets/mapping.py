@@ -6,7 +6,9 @@ the order of the input, also where several calls run side by side.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from flowc.ops.datasets.dataset import (
     the_value,
 )
 from flowc.ops.datasets.mapped import MappedItems
-from flowc.ops.datasets.parallel import Parallel
+from flowc.ops.datasets.parallel import MOST_THREADS, Parallel
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 AUTOTUNE = -1
@@ -56,8 +58,8 @@ class Applied(HostDataset):
 
 class Map(Applied):
     def __init__(self, source: HostDataset, function: Captured, calls: int = 1) -> None:
-        super().__init__(source, function)
-        self._calls = calls
+        count = min(calls, MOST_THREADS) if calls > 0 else os.cpu_count() or 1
+        super().__init__(source, replace(function, calls=count))
 
     @property
     def cardinality(self) -> int:
@@ -65,7 +67,8 @@ class Map(Applied):
 
     def items(self, context: IterationContext) -> Items:
         mapped = MappedItems(self.source, self.function, self.applied(context), context)
-        return mapped if self._calls == 1 else Parallel(mapped, self._calls, context)
+        calls = self.function.calls
+        return mapped if calls == 1 else Parallel(mapped, calls, context)
 
 
 def _parallel_map(given: Given) -> HostDataset:

@@ -12,12 +12,12 @@ does everything; then threads are tried, and stay if asking takes less time than
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from statistics import fmean, median
+from itertools import islice
+from statistics import median
 from typing import Any
 
 from flowc.errors import ResourceExhaustedError
@@ -43,7 +43,8 @@ FEWEST = 3  # times that elements were asked for which tell
 GAIN = 0.9  # of the time without threads: with them it is to be less
 STAY = 2048  # elements of threads before they are measured again
 PAUSE = 512  # elements before threads are tried again; four times as many after each trial
-AHEAD = 2  # elements for each thread that wait for one, or to be taken
+AHEAD = 4  # elements for each thread that wait for one, or to be taken
+MOST_AWAITED = 32  # elements that who asks waits for together
 MOST_THREADS = 1024
 AUTOTUNED = 16  # elements that are ready before they are asked for, where nobody says how many
 
@@ -54,12 +55,15 @@ class Pace:
     ready. One step of an iterator tries threads at a time, and what others measured meanwhile does
     not count.
 
-    Without threads the median tells, as who asks may pause. With them it is the mean: several may
-    be ready at once, and the next one be long in coming.
+    What `hurries` begins at once where an element plainly takes long; else steps that it has the
+    elements from may begin first.
+
+    Without threads the median tells, as who asks may pause. With them it is the mean, without the
+    longest: several may be ready at once, and the next one be long in coming.
     """
 
-    def __init__(self, lead: int, trials: Trials) -> None:
-        self._lead, self._trials = lead, trials
+    def __init__(self, lead: int, trials: Trials, hurries: bool = True) -> None:
+        self._lead, self._trials, self._hurries = lead, trials, hurries
         self._pause = PAUSE // 4
         self._alone = 0.0  # seconds from one element to the next, where who asks makes them
         self._last = 0.0
@@ -69,6 +73,7 @@ class Pace:
         self._count = -skipped
         self._made: list[float] = []
         self._between: list[float] = []
+        self._asks: list[tuple[float, int]] = []  # seconds, and elements that threads gave in them
         self._ended_trials = self._trials.ended
 
     def _lap(self) -> float:
@@ -91,7 +96,10 @@ class Pace:
         self._made.append(seconds / count)
         self._between.append(between / count)
         is_plain = seconds > PLAINLY * LONG * count
-        if not is_plain and (self._count < SAMPLE or len(self._made) < FEWEST):
+        is_known = len(self._made) >= FEWEST
+        if not (is_known and self._count >= SAMPLE) and not (
+            is_plain and (is_known or self._hurries)
+        ):
             return False
         is_long = median(self._made) > LONG
         self._alone = median(self._between)
@@ -100,17 +108,20 @@ class Pace:
             self._trials.tries = self
         return is_long
 
-    def ends(self) -> bool:
-        """Whether threads are to end, now that another element of theirs was asked for. They end
-        now and then although they are a gain, so that what it takes without them is known."""
+    def ends(self, count: int = 1) -> bool:
+        """Whether threads are to end, now that `count` more elements of theirs were asked for. They
+        end now and then although they are a gain, so that what it takes without them is known."""
         between = self._lap()
-        self._count += 1
-        if self._count > 0:
-            self._between.append(between)
-        if len(self._between) < TRIAL:
+        is_lead = self._count < 0
+        self._count += count
+        if not is_lead:
+            self._asks.append((between, count))
+        if len(self._asks) <= FEWEST or sum(n for _, n in self._asks) < TRIAL:
             return False
-        is_gain = fmean(self._between) < GAIN * self._alone
-        self._between.clear()
+        usual = sorted(self._asks)[:-1]
+        taken, made = (sum(part) for part in zip(*usual))
+        is_gain = taken < GAIN * self._alone * made
+        self._asks.clear()
         if self._trials.tries is self:
             self._trials.tries = None
             self._trials.ended += 1
@@ -180,22 +191,26 @@ class _Slot:
         self.is_done = False
 
 
-class Parallel(OneByOne):
+class Parallel(Items):
     """What a function makes of items, of which `count` are under way."""
 
     def __init__(self, mapped: MappedItems, count: int, context: IterationContext) -> None:
         self._mapped, self._context = mapped, context
-        self._count = min(count, MOST_THREADS) if count > 0 else os.cpu_count() or 1
+        self._count = count
         self._pace = Pace(AHEAD * self._count, context.trials)
         self._workers: Workers | None = None
         self._pending: deque[_Slot] = deque()
         self._waiting: deque[_Slot] = deque()
+        self._awaited: set[_Slot] = set()
+        self._fault: BaseException | None = None
         self._more = True
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
-        if self._workers is not None or self._fault is not None:
-            return super().take(count, run)
-        return self._alone(count, run)
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
+        workers = self._workers
+        return self._alone(count, run) if workers is None else self._made(workers, count, run)
 
     def _alone(self, count: int, run: HostRun) -> Sequence[Any]:
         start = time.perf_counter()
@@ -211,29 +226,32 @@ class Parallel(OneByOne):
         is_alone = self._workers is None and self._fault is None
         return self._mapped.stacked(count, run) if is_alone else None
 
-    def next(self, run: HostRun) -> Any:
-        workers = self._workers
-        if workers is None:
-            found = self._alone(1, run)
-            return found[0] if found else None
-        self._submit(workers, run)
+    def _made(self, workers: Workers, count: int, run: HostRun) -> Sequence[Any]:
+        """At most `count` results, up to one that failed. Who asks is woken once for all."""
+        count = min(count, MOST_AWAITED)
+        self._submit(workers, run, count - 1 + AHEAD * self._count)
         if not self._pending:
             workers.end()
             self._workers = None
-            return self.next(run)
-        slot = self._pending[0]
-        if not slot.is_done:
+            return self._alone(count, run)
+        asked = list(islice(self._pending, count))
+        if not all(slot.is_done for slot in asked):
             with workers.made:
-                run.wait(workers.made, lambda: slot.is_done)
-        self._pending.popleft()
-        if self._pace.ends():
+                self._awaited = {slot for slot in asked if not slot.is_done}
+                run.wait(workers.made, lambda: not self._awaited)
+        if self._pace.ends(len(asked)):
             self._more = False  # those that are under way are the last ones
-        if slot.fault is not None:
-            raise slot.fault
-        return slot.result
+        found: list[Any] = []
+        for slot in asked:
+            self._pending.popleft()
+            if slot.fault is not None:
+                self._fault = slot.fault
+                break
+            found.append(slot.result)
+        return found or self.take(1, run)
 
-    def _submit(self, workers: Workers, run: HostRun) -> None:
-        while self._more and len(self._pending) < AHEAD * self._count:
+    def _submit(self, workers: Workers, run: HostRun, most: int) -> None:
+        while self._more and len(self._pending) < most:
             try:
                 item = self._mapped.next_item(run)
             except Exception as error:
@@ -262,10 +280,11 @@ class Parallel(OneByOne):
         except BaseException as error:
             slot.fault = error
         with workers.made:
-            is_first = slot is self._pending[0]  # as long as it is not done, nobody takes it
             slot.is_done = True
-            if is_first:
-                workers.made.notify_all()
+            if slot in self._awaited:
+                self._awaited.remove(slot)
+                if not self._awaited:
+                    workers.made.notify_all()
         return True
 
 
@@ -275,7 +294,7 @@ class Prefetch(SameItems):
         self._size = size if size > 0 else AUTOTUNED
 
     def items(self, context: IterationContext) -> Items:
-        if self.rows is not None:
+        if self.rows is not None and self.rows.are_at_hand:
             return self.source.items(context)  # numbers of rows, which are there at once
         return _Prefetched(self.source.items(context), self._size, context)
 
@@ -288,7 +307,7 @@ class _Prefetched(OneByOne):
         self._items, self._size, self._context = items, size, context
         self._ready: deque[Any] = deque()
         self._workers: Workers | None = None
-        self._pace = Pace(AHEAD, context.trials)
+        self._pace = Pace(AHEAD, context.trials, hurries=False)
         self._ended = self._leaves = False
 
     def next(self, run: HostRun) -> Any:

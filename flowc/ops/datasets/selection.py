@@ -230,6 +230,7 @@ class _Concatenated(Items):
 class _ZippedRows(Rows):
     def __init__(self, parts: Sequence[Rows]) -> None:
         self._parts = parts
+        self.are_at_hand = all(part.are_at_hand for part in parts)
 
     def element(self, item: Any) -> Element:
         return tuple(

@@ -81,8 +81,8 @@ def _lower_bilinear(node: Node) -> Lowering:
         kernels.resize_bilinear,
         arguments=(*_resize_arguments(node), TILE),
         parallel=batch * out_h,
-        # Two lines of pixels, and a weight and two positions a column.
-        scratch=TILE * (8 * channels + 12),
+        # Two lines of pixels and an element, and a weight and two positions a column.
+        scratch=8 * (TILE * channels + 1) + 12 * TILE,
         errors=EMPTY_IMAGE,
     )
 

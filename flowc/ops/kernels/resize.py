@@ -105,6 +105,46 @@ def cubic_taps(place: Any, size: int, half: int) -> Any:
     return w0, w1, w2, w3, s0, s1, s2, s3
 
 
+def stretch(
+    x: Any, source: int, lows: Any, highs: Any, rights: Any, lines: Any, line: int, count: int,
+    channels: int,
+) -> None:  # fmt: skip
+    """A row of the source becomes a line of `count` pixels."""
+    for column in range(count):
+        low = source + lows[column]
+        high = source + highs[column]
+        right = rights[column]
+        at = line + column * channels
+        for c in range(channels):
+            left = f32(x[low + c])
+            lines[at + c] = left + (f32(x[high + c]) - left) * right
+
+
+def stretch_colors(
+    x: Any, source: int, lows: Any, highs: Any, rights: Any, lines: Any, line: int, count: int
+) -> None:
+    """The same for three channels, four elements side by side: the last ones are those of the next
+    pixel, which then writes them. So there is an element behind the last pixel of a line, and one
+    behind the row of the source."""
+    for column in range(count):
+        low = source + lows[column]
+        high = source + highs[column]
+        right = rights[column]
+        at = line + 3 * column
+        a = f32(x[low])
+        b = f32(x[low + 1])
+        c = f32(x[low + 2])
+        d = f32(x[low + 3])
+        a_high = f32(x[high])
+        b_high = f32(x[high + 1])
+        c_high = f32(x[high + 2])
+        d_high = f32(x[high + 3])
+        lines[at] = a + (a_high - a) * right
+        lines[at + 1] = b + (b_high - b) * right
+        lines[at + 2] = c + (c_high - c) * right
+        lines[at + 3] = d + (d_high - d) * right
+
+
 # -- kernels
 
 
@@ -177,7 +217,7 @@ def resize_bilinear(
         fail(status, 1, height, width, 0)
         return
     y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
-    length = tile * channels
+    length = tile * channels + 1
     lines = as_f32_pointer(scratch)
     rights = as_f32_pointer(offset(scratch, 8 * length))
     lows = as_i32_pointer(offset(scratch, 8 * length + 4 * tile))
@@ -209,14 +249,10 @@ def resize_bilinear(
                 if wanted == (second_row if turn else first_row) or (turn and bottom == top):
                     continue
                 source = wanted * width * channels
-                for column in range(count):
-                    a = source + lows[column]
-                    b = source + highs[column]
-                    right = rights[column]
-                    at = line + column * channels
-                    for c in range(channels):
-                        left = f32(x[a + c])
-                        lines[at + c] = left + (f32(x[b + c]) - left) * right
+                if channels == 3 and (wanted + 1) % height:
+                    stretch_colors(x, source, lows, highs, rights, lines, line, count)
+                else:
+                    stretch(x, source, lows, highs, rights, lines, line, count, channels)
                 if turn:
                     second_row = wanted
                 else:

@@ -16,9 +16,11 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.encoding.example_parts import Parts, example_parts, lone_values
 from flowc.errors import InvalidArgumentError
+from flowc.ir.host_run import HostRun
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.records.example_scan import scanned_values
 from flowc.ops.records.features import (
     KINDS,
     Array,
@@ -62,13 +64,20 @@ class Parsed:
 
 
 class ExampleBatch:
-    """The examples of one call. `single`: of one example, which has no axis for it. `place`: what
-    messages call the features of it."""
+    """The examples of one call. `single`: of one example, which has no axis for it. `scanned`: the
+    values of features that were read before, all of them as many as are wanted."""
 
-    def __init__(self, parts: Sequence[Parts], names: Sequence[str], single: bool) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Parts],
+        names: Sequence[str],
+        single: bool,
+        scanned: Mapping[str, Values] | None = None,
+    ) -> None:
         self.parts = parts
         self.names = names
         self.single = single
+        self.scanned = scanned or {}
 
     def column(self, key: str) -> Column:
         try:
@@ -85,6 +94,9 @@ class ExampleBatch:
         return InvalidArgumentError(f"{self.where(i)}Key: {key}{index}.  {text}")
 
     def read(self, key: str, dtype: DType, wrong_type: str) -> Values:
+        if key in self.scanned:
+            return self.scanned[key]
+
         def fault(i: int, text: str) -> InvalidArgumentError:
             return self.fault(key, i, text)
 
@@ -153,10 +165,15 @@ def parse(batch: ExampleBatch, wanted: Wanted) -> Parsed:
     return found
 
 
-def opened(serialized: Any, names: Any, single: bool) -> ExampleBatch:
+def opened(serialized: Any, names: Any, wanted: Wanted, run: HostRun) -> ExampleBatch:
     """The examples of a tensor of strings. Raises `InvalidArgumentError`."""
+    single = np.ndim(serialized) == 0
+    items = np.asarray(serialized, object).reshape(-1).tolist()
+    scanned = None if single else scanned_values(items, _lists(wanted), run)
+    if scanned is not None:
+        return ExampleBatch((), texts(names), single, scanned)
     parts: list[Mapping[str, bytes]] = []
-    for item in np.asarray(serialized, object).reshape(-1).tolist():
+    for item in items:
         try:
             parts.append(example_parts(item))
         except ValueError:
@@ -165,6 +182,15 @@ def opened(serialized: Any, names: Any, single: bool) -> ExampleBatch:
                 f"Could not parse example input, value: '{shown_item}'"
             ) from None
     return ExampleBatch(parts, texts(names), single)
+
+
+def _lists(wanted: Wanted) -> list[tuple[str, DType, int | None]]:
+    """Keys, dtypes, and how many values each example must have, None for any number."""
+    found: list[tuple[str, DType, int | None]] = [(key, t, None) for key, t in wanted.sparse]
+    for key, dtype, shape, _ in wanted.dense:
+        is_open = bool(shape) and shape[0] is None
+        found.append((key, dtype, None if is_open else math.prod(size or 0 for size in shape)))
+    return found + [(key, t, None) for key, t, _ in wanted.ragged]
 
 
 def texts(strings: Any) -> list[str]:
@@ -253,7 +279,12 @@ def _dense(
 
 
 def _parse_examples(
-    inputs: Sequence[Any], types: Sequence[DType], *, num_sparse: int, dense_shapes: Sequence[Any]
+    inputs: Sequence[Any],
+    types: Sequence[DType],
+    *,
+    run: HostRun,
+    num_sparse: int,
+    dense_shapes: Sequence[Any],
 ) -> list[Array]:
     serialized, names, *keys = inputs[:5]
     sparse, dense, ragged = (texts(k) for k in keys)
@@ -264,12 +295,11 @@ def _parse_examples(
         _dense(dense, types[3 * num_sparse :], dense_shapes, inputs[5:]),
         list(zip(ragged, ragged_types, ragged_types[len(ragged) :])),
     )
-    single = np.ndim(serialized) == 0
-    return parse(opened(serialized, names, single), wanted).outputs()
+    return parse(opened(serialized, names, wanted, run), wanted).outputs()
 
 
 def _parse_batch(
-    inputs: Sequence[Any], types: Sequence[DType], *, dense_shapes: Sequence[Any]
+    inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun, dense_shapes: Sequence[Any]
 ) -> list[Array]:
     dense = len(dense_shapes)
     sparse = (len(types) - dense) // 3
@@ -278,13 +308,14 @@ def _parse_batch(
         list(zip(keys[:sparse], types[sparse:])),
         _dense(keys[sparse:], types[3 * sparse :], dense_shapes, inputs[2 + len(keys) :]),
     )
-    return parse(opened(inputs[0], inputs[1], False), wanted).outputs()
+    return parse(opened(inputs[0], inputs[1], wanted, run), wanted).outputs()
 
 
 def _parse_single(
     inputs: Sequence[Any],
     types: Sequence[DType],
     *,
+    run: HostRun,
     num_sparse: int,
     sparse_keys: Sequence[str],
     dense_keys: Sequence[str],
@@ -294,7 +325,7 @@ def _parse_single(
         list(zip(sparse_keys, types[num_sparse:])),
         _dense(dense_keys, types[3 * num_sparse :], dense_shapes, inputs[1:]),
     )
-    return parse(opened(inputs[0], (), True), wanted).outputs()
+    return parse(opened(inputs[0], (), wanted, run), wanted).outputs()
 
 
 define(
@@ -307,7 +338,11 @@ define(
     " Tdense, ragged_values: ragged_value_types, ragged_row_splits: ragged_split_types",
     infer=_infer_examples,
     lowering=Host(
-        _parse_examples, "ParseExampleV2", ("num_sparse", "dense_shapes"), only_reads=True
+        _parse_examples,
+        "ParseExampleV2",
+        ("num_sparse", "dense_shapes"),
+        may_block=True,
+        only_reads=True,
     ),
 )
 define(
@@ -317,7 +352,7 @@ define(
     f" list({_TYPES}), Tdense: list({_TYPES}), dense_shapes: list(shape)) -> sparse_indices:"
     " Nsparse*i64, sparse_values: sparse_types, sparse_shapes: Nsparse*i64, dense_values: Tdense",
     infer=_infer_batch,
-    lowering=Host(_parse_batch, "ParseExample", ("dense_shapes",), only_reads=True),
+    lowering=Host(_parse_batch, "ParseExample", ("dense_shapes",), may_block=True, only_reads=True),
 )
 define(
     "parse_single_example",
@@ -331,6 +366,7 @@ define(
         _parse_single,
         "ParseSingleExample",
         ("num_sparse", "sparse_keys", "dense_keys", "dense_shapes"),
+        may_block=True,
         only_reads=True,
     ),
 )

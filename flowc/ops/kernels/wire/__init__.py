@@ -1,0 +1,1 @@
+"""Native kernels of what files and messages hold as bytes."""

@@ -1,0 +1,157 @@
+"""The native kernel of many `Example` messages: the features that are wanted, out of their bytes.
+
+In: messages one behind the other, and keys with the kinds of list that they should have. Out: for
+each key how many values each message has, and the values, those of one key side by side. Invariant:
+whatever protobuf writes otherwise than flowc and TensorFlow do, lacks or repeats is not looked at
+further: the status says so, and whoever called parses the messages by protobuf.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # Globals that the compiler gives to kernels: casts by dtype.
+    i64: Any = None
+    u64: Any = None
+
+
+# -- parts of kernels
+
+
+def read_varint(data: Any, at: int, stop: int) -> Any:
+    """A number, and where the next thing begins: -1 where it does not end, or has more than ten
+    bytes."""
+    value = u64(0)
+    shift = u64(0)
+    goes_on = True
+    while goes_on:
+        if at >= stop or shift > u64(63):
+            at = -1
+            goes_on = False
+        else:
+            byte = u64(data[at])
+            value = value | ((byte & u64(127)) << shift)
+            shift += u64(7)
+            at += 1
+            goes_on = byte > u64(127)
+    return value, at
+
+
+def read_length(data: Any, tag: int, at: int, stop: int) -> Any:
+    """Where the bytes of a field begin, and where they end; a begin of -1 where the field is
+    another one, or reaches beyond `stop`."""
+    begin = -1
+    end = -1
+    if at < stop and i64(data[at]) == tag:
+        value, begin = read_varint(data, at + 1, stop)
+        if begin >= 0 and value > u64(stop - begin):
+            begin = -1
+        end = begin + i64(value)
+    return begin, end
+
+
+def key_number(data: Any, begin: int, end: int, keys: Any, key_ends: Any, wanted: int) -> Any:
+    """Which of the keys the bytes are; `wanted` for another one, -1 for what is not ASCII."""
+    found = wanted
+    bits = u64(0)
+    for i in range(begin, end):
+        bits = bits | u64(data[i])
+    first = 0
+    for k in range(wanted):
+        if key_ends[k] - first == end - begin:
+            i = 0
+            while i < end - begin and data[begin + i] == keys[first + i]:
+                i += 1
+            if i == end - begin:
+                found = k
+        first = key_ends[k]
+    if bits > u64(127):
+        found = -1
+    return found
+
+
+# -- kernels
+
+
+def scan_examples(
+    data: Any, ends: Any, keys: Any, key_ends: Any, kinds: Any,
+    places: Any, counts: Any, ints: Any, floats: Any, spans: Any, status: Any,
+    examples: int, wanted: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """`ends`: of the messages. `places`: scratch, [wanted, examples, 2]. `counts`: [wanted,
+    examples]. Each of `ints`, `floats` (bytes) and `spans` (begin and end of strings in `data`) has
+    room for as many as `data` has bytes. `status[0]` is 0, or 1 where protobuf is to do it."""
+    status[0] = 1
+    at = 0
+    for e in range(examples):
+        stop = ends[e]
+        for k in range(wanted):
+            places[2 * (k * examples + e)] = -1
+        if at < stop:
+            at, features_end = read_length(data, 10, at, stop)
+            if at < 0 or features_end != stop:
+                return
+        while at < stop:
+            entry, entry_end = read_length(data, 10, at, stop)
+            if entry < 0:
+                return
+            key, key_end = read_length(data, 10, entry, entry_end)
+            if key < 0:
+                return
+            feature, feature_end = read_length(data, 18, key_end, entry_end)
+            if feature < 0 or feature_end != entry_end:
+                return
+            k = key_number(data, key, key_end, keys, key_ends, wanted)
+            if k < 0:
+                return
+            if k < wanted:
+                place = 2 * (k * examples + e)
+                if places[place] >= 0:
+                    return
+                values, values_end = read_length(data, kinds[k], feature, feature_end)
+                if values < 0 or values_end != feature_end:
+                    return
+                if kinds[k] != 10 and values < values_end:
+                    values, values_end = read_length(data, 10, values, values_end)
+                    if values < 0 or values_end != feature_end:
+                        return
+                places[place] = values
+                places[place + 1] = values_end
+            at = entry_end
+    int_count = 0
+    byte_count = 0
+    span_count = 0
+    for k in range(wanted):
+        for e in range(examples):
+            place = 2 * (k * examples + e)
+            at = places[place]
+            stop = places[place + 1] if at >= 0 else at
+            count = 0
+            if kinds[k] == 18:
+                if (stop - at) % 4:
+                    return
+                count = (stop - at) // 4
+                for i in range(stop - at):
+                    floats[byte_count + i] = data[at + i]
+                byte_count += stop - at
+            elif kinds[k] == 10:
+                while at < stop:
+                    at, last = read_length(data, 10, at, stop)
+                    if at < 0:
+                        return
+                    spans[2 * (span_count + count)] = at
+                    spans[2 * (span_count + count) + 1] = last
+                    count += 1
+                    at = last
+                span_count += count
+            else:
+                while at < stop:
+                    value, at = read_varint(data, at, stop)
+                    if at < 0:
+                        return
+                    ints[int_count + count] = i64(value)
+                    count += 1
+                int_count += count
+            counts[k * examples + e] = count
+    status[0] = 0
