@@ -71,9 +71,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
     ("only within TensorFlow's runtime", r"FakeParam|EagerPyFunc|CheckPinned|ImmutableConst"),
     (
-        "random numbers that are drawn by resources, or from other distributions",
-        r"Stateful.*|Rng.*|.*Random.*|.*Truncated.*|.*Poisson.*|SobolSample|NonDeterministicInts"
-        r"|StatelessShuffle",
+        "random numbers from other distributions, and ops that TensorFlow took away",
+        r"StatefulStandardNormal|RandomCrop|Risc.*|.*ParameterizedTruncated.*|SobolSample",
     ),
     ("a reduced set of ops that no runtime executes", r"Risc.*"),
     (

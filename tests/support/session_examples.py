@@ -230,6 +230,36 @@ def _random() -> list[tuple[Any, Any]]:
     return [(inside, [True] * 4), (tf.shape(normal), [4]), (drawn, [3] * 4), (only, [[1] * 3])]
 
 
+@example(
+    *("StatefulUniform", "StatefulStandardNormalV2", "StatefulTruncatedNormal", "RngSkip"),
+    *("StatefulUniformFullInt", "StatefulUniformInt", "StatefulRandomBinomial", "RngReadAndSkip"),
+    "NonDeterministicInts",
+)
+def _generators() -> list[tuple[Any, Any]]:
+    h = r.VarHandleOp(dtype=tf.int64, shape=[3], shared_name="generator")
+    state = {"resource": h, "algorithm": 1}
+    start = r.AssignVariableOp(resource=h, value=np.array([5, 7, 11], np.int64))
+    with tf.control_dependencies([start]):
+        words = r.StatefulUniformFullInt(**state, shape=[2])
+    with tf.control_dependencies([words]):
+        same = r.StatefulUniformInt(**state, shape=[2], minval=3, maxval=4)
+        none = [
+            r.StatefulUniform(**state, shape=[0]),
+            r.StatefulStandardNormalV2(**state, shape=[0]),
+            r.StatefulTruncatedNormal(**state, shape=[0]),
+            r.NonDeterministicInts(shape=[0]),
+        ]
+    with tf.control_dependencies([same]):
+        all_of = r.StatefulRandomBinomial(**state, shape=[1], counts=[7.0], probs=1.0)
+    with tf.control_dependencies([all_of]):
+        skip = r.RngSkip(**state, delta=1)
+    with tf.control_dependencies([skip]):
+        held = r.RngReadAndSkip(resource=h, alg=1, delta=np.uint64(1))
+    drawn = np.array([12278547894800148023, 773313867615895096], np.uint64)
+    moved = np.array([5 + 256 * (2 + 2 + 200 + 1), 7, 11])
+    return [(words, drawn), (same, [3, 3]), (all_of, [7]), (held, moved), *((x, []) for x in none)]
+
+
 @example("RandomShuffle")
 def _shuffle() -> list[tuple[Any, Any]]:
     mixed = r.RandomShuffle(value=np.arange(5, dtype=np.int32), seed=3)
