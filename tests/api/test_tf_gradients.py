@@ -54,7 +54,9 @@ TensorArrayWrite TensorArrayWriteV2
 """
 # What TensorFlow has a gradient of, and flowc not yet.
 MISSING = """
-QuantizeAndDequantizeV4Grad
+CSRSparseMatrixToDense CSRSparseMatrixToSparseTensor DenseToCSRSparseMatrix
+QuantizeAndDequantizeV4Grad SparseMatrixAdd SparseMatrixMatMul SparseMatrixMul SparseMatrixSoftmax
+SparseMatrixSparseMatMul SparseMatrixTranspose SparseTensorToCSRSparseMatrix
 """
 
 

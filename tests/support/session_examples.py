@@ -53,6 +53,34 @@ def _count() -> list[tuple[Any, Any]]:
     return [(before, 3), (after, 4)]
 
 
+# -- sparse matrices, of which TensorFlow has no kernels for CPUs
+
+
+@example(
+    *("SparseMatrixZeros", "SparseMatrixAdd", "SparseMatrixMul"),
+    *("SparseMatrixSoftmax", "SparseMatrixSoftmaxGrad"),
+)
+def _sparse_matrices() -> list[tuple[Any, Any]]:
+    kind = {"type": tf.float32}
+    even = np.array([[1, 1], [0, 2], [3, 3]], np.float32)
+    batch = np.stack([even, -2 * even[::-1]])
+    held = r.DenseToCSRSparseMatrix(dense_input=batch, indices=np.argwhere(batch != 0))
+    none = r.SparseMatrixZeros(dense_shape=[2, 3, 2], **kind)
+    sums = r.SparseMatrixAdd(a=held, b=none, alpha=np.float32(2), beta=np.float32(-3))
+    one = r.SparseMatrixMul(a=sums, b=np.float32(1.5))
+    each = r.SparseMatrixMul(a=held, b=np.array([[[2]], [[-1]]], np.float32))
+    softmax = r.SparseMatrixSoftmax(logits=held, **kind)
+    change = r.SparseMatrixSoftmaxGrad(softmax=softmax, grad_softmax=held, **kind)
+    kept = (batch != 0).astype(np.float32)
+    shares = kept / kept.sum(-1, keepdims=True)
+    slope = (batch - (batch * shares).sum(-1, keepdims=True)) * shares
+    wanted = ((sums, 2 * batch), (one, 3 * batch), (each, batch * [[[2]], [[-1]]]))
+    return [
+        (r.CSRSparseMatrixToDense(sparse_input=matrix, **kind), dense)
+        for matrix, dense in (*wanted, (none, 0 * batch), (softmax, shares), (change, slope))
+    ]
+
+
 # -- random numbers whose distributions leave no choice
 
 
