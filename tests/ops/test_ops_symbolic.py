@@ -58,7 +58,7 @@ REFUSED: dict[str, str] = {
         "each channel is a group of its own",
     ),
     "edit_distance": "the places of the truth are compared with those of the hypothesis",
-    **dict.fromkeys(("qr", "svd", "xla_svd", "matrix_solve_ls"), "the smaller one of two sizes"),
+    "matrix_solve_ls": "the smaller one of two sizes",
     **dict.fromkeys(
         ("conv2d_backprop_filter_v2", "conv3d_backprop_filter_v1"), "the sizes of the weights"
     ),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.dims import ceildiv
 from flowc.ir.lowering import Decompose, Native
@@ -47,6 +48,9 @@ def _encrypted(block: int, seed: list[int], half: int, rounds: int) -> int:
 
 
 def _shuffled(index: int, seed: list[int], greatest: int, rounds: int) -> int:
+    for wrong, message in zip((index < 0, greatest < index), _ERRORS):
+        if wrong:
+            raise InvalidArgumentError(message.format(a=index, b=greatest))
     half = next(h for h in range(8, 33) if h == 32 or 1 << 2 * h >= greatest)
     found = _encrypted(index, seed, half, rounds)
     while found > greatest:
