@@ -33,7 +33,7 @@ _TYPES = "T: {f32, f64, i32, i64}"
 _FAULT = ("windows must begin one behind the other, inside the image",)
 
 
-def _pooled_dims(dims: Dims, ratios: Sequence[float], node: str) -> tuple[int, int]:
+def _pooled_dims(dims: Dims, ratios: Sequence[float], node: str | None) -> tuple[int, int]:
     """How many rows and columns there will be. Raises what TensorFlow does where there are none."""
     height, width = dims[1:3]
     if not isinstance(height, int) or not isinstance(width, int):
