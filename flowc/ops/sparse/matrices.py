@@ -42,9 +42,22 @@ def _matrix(x: Extractor, bound: Bound, dtype: dtypes.DType | None = None) -> Sp
 
 
 def _made(x: Extractor, places: Value, values: Value, shape: Value) -> SparseMatrix:
-    rank = places.dims[-1]
+    """Of tensors that may come from a stranger's model. Places are checked where they are used."""
+    if (len(places.dims), len(values.dims), len(shape.dims)) != (2, 1, 1):
+        raise InvalidArgumentError(
+            "a sparse matrix is made of indices that are a matrix, values and a shape that are "
+            f"vectors: found {places.type}, {values.type} and {shape.type}",
+            node=x.name,
+        )
+    (rank,) = shape.dims
     if rank not in (2, 3):
-        raise InvalidArgumentError(f"a sparse matrix has rank 2 or 3, not {rank}", node=x.name)
+        raise InvalidArgumentError(f"sparse tensor must have rank 2 or 3, not {rank}", node=x.name)
+    kept, own = places.dims
+    if own != rank or (isinstance(kept, int) and kept != values.dims[0] and values.type.is_static):
+        raise InvalidArgumentError(
+            f"indices {places.type} do not fit {values.dims[0]} values of rank {rank}", node=x.name
+        )
+    x.b.require_equal(kept, values.dims[0])
     return SparseMatrix((places, values, shape))
 
 
