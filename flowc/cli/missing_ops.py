@@ -60,8 +60,8 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"Uniform(Q|De|Re).*",
     ),
     (
-        "sparse matrices held as variants",
-        r".*CSRSparseMatrix.*|SparseMatrix.*|.*TensorMap.*|.*CompositeTensorVariant.*",
+        "maps and other structures held as variants, and factors of sparse matrices",
+        r"SparseMatrix.*|.*TensorMap.*|.*CompositeTensorVariant.*",
     ),
     (
         "stages, maps and barriers that sessions share, and batches across calls",
@@ -71,9 +71,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
     ("only within TensorFlow's runtime", r"FakeParam|CheckPinned|ImmutableConst"),
     (
-        "random numbers that are drawn by resources, or from other distributions",
-        r"Stateful.*|Rng.*|.*Random.*|.*Truncated.*|.*Poisson.*|SobolSample|NonDeterministicInts"
-        r"|StatelessShuffle",
+        "random numbers from other distributions, and ops that TensorFlow took away",
+        r"StatefulStandardNormal|RandomCrop|Risc.*|.*ParameterizedTruncated.*|SobolSample",
     ),
     ("a reduced set of ops that no runtime executes", r"Risc.*"),
     (

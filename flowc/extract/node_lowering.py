@@ -27,6 +27,7 @@ from flowc.ir.extraction import (
     OptionalValue,
     Resource,
     RunTimeTensor,
+    SparseMatrix,
     TwoRanks,
 )
 from flowc.ir.lowering import Extracted
@@ -184,7 +185,7 @@ def _is_known(region: RegionExtractor, value: Value) -> bool:
 def _passes(region: RegionExtractor, key: Any, record: Op, bound: Bound | None) -> bool:
     """Whether an identity passes on a handle or a list, and not the value of a variable."""
     match bound:
-        case ListValue() | OptionalValue() | TwoRanks():
+        case ListValue() | OptionalValue() | TwoRanks() | SparseMatrix():
             return True
         case None | Value() | RunTimeTensor():
             return False

@@ -169,6 +169,16 @@ class TwoRanks(RunTimeTensor):
         return first, second
 
 
+class SparseMatrix(RunTimeTensor):
+    """A matrix, or a batch of them, by its elements that are kept, row by row: the places of these
+    (i64[kept, rank]), their values, and the shape (i64[rank])."""
+
+    @property
+    def elements(self) -> tuple[Value, Value, Value]:
+        places, values, shape = self.values
+        return places, values, shape
+
+
 Bound = Value | Resource | ListValue | OptionalValue | RunTimeTensor
 
 

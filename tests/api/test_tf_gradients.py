@@ -54,7 +54,9 @@ TensorArrayWrite TensorArrayWriteV2
 """
 # What TensorFlow has a gradient of, and flowc not yet.
 MISSING = """
-EagerPyFunc QuantizeAndDequantizeV4Grad
+CSRSparseMatrixToDense CSRSparseMatrixToSparseTensor DenseToCSRSparseMatrix EagerPyFunc
+QuantizeAndDequantizeV4Grad SparseMatrixAdd SparseMatrixMatMul SparseMatrixMul SparseMatrixSoftmax
+SparseMatrixSparseMatMul SparseMatrixTranspose SparseTensorToCSRSparseMatrix
 """
 
 

@@ -58,7 +58,7 @@ REFUSED: dict[str, str] = {
         "each channel is a group of its own",
     ),
     "edit_distance": "the places of the truth are compared with those of the hypothesis",
-    **dict.fromkeys(("qr", "svd", "xla_svd", "matrix_solve_ls"), "the smaller one of two sizes"),
+    "matrix_solve_ls": "the smaller one of two sizes",
     **dict.fromkeys(
         ("conv2d_backprop_filter_v2", "conv3d_backprop_filter_v1"), "the sizes of the weights"
     ),
@@ -85,6 +85,7 @@ REFUSED: dict[str, str] = {
         "a seed and a counter are two numbers",
     ),
     "stateless_shuffle": "a counter is two numbers",
+    "stateless_random_binomial": "a seed is two numbers",
     "histogram_fixed_width": "a range has two ends",
 }
 # Ops whose attrs, or inputs of another rank, say how many rows there are, which nothing checks.

@@ -16,7 +16,7 @@ import pytest
 from random_programs import PROGRAMS, RUNS
 
 import flowc as tf
-from flowc.errors import InvalidArgumentError
+from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ops.random.bits import philox_words
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "random.npz"
@@ -179,3 +179,73 @@ def test_arguments() -> None:
         tf.random_uniform([2], dtype=tf.bool)
     with pytest.raises(ValueError, match="both None or not None"):
         tf.random.stateless_uniform([2], [1, 2], 3, None, tf.int32)
+
+
+IMAGE = np.zeros((1, 4, 4, 1), np.float32)
+POOLED = np.zeros((1, 2, 2, 1), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (
+            lambda r: r.FractionalMaxPool(value=IMAGE, pooling_ratio=[1.0, 5.0, 2.0, 1.0]),
+            InvalidArgumentError,
+            "Pooling ratio is higher than input dimension size for dimension 1",
+        ),
+        (
+            lambda r: r.FractionalAvgPool(value=IMAGE, pooling_ratio=[2.0, 2.0, 2.0, 1.0]),
+            UnimplementedError,
+            "not yet supported on the batch nor channel dimension",
+        ),
+        (
+            lambda r: r.FractionalMaxPoolGrad(
+                orig_input=IMAGE,
+                orig_output=POOLED,
+                out_backprop=POOLED,
+                row_pooling_sequence=np.int64([0, 2, 4]),
+                col_pooling_sequence=np.int64(0),
+            ),
+            ValueError,
+            "col_pooling_sequence must be a vector",
+        ),
+        (
+            lambda r: r.RandomIndexShuffle(index=[3, -1], seed=[1, 2, 3], max_index=9),
+            InvalidArgumentError,
+            "index must be >= 0 but was -1",
+        ),
+        (
+            lambda r: r.RandomIndexShuffle(index=4, seed=[1, 2, 3], max_index=3),
+            InvalidArgumentError,
+            "max_index must be >= index, but 3 < 4",
+        ),
+        (
+            lambda r: r.StatelessRandomBinomial(shape=[3], seed=[1, 2], counts=[1.0, 2], probs=0.5),
+            ValueError,
+            "Shape passed in must end with broadcasted shape",
+        ),
+    ],
+)
+def test_what_tensorflow_refuses(call: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message), tf.Session() as session:
+        session.run(call(tf.raw_ops))
+
+
+@pytest.mark.parametrize(
+    ("state", "alg", "kind", "message"),
+    [
+        (np.zeros((1, 3), np.int64), 1, InvalidArgumentError, "one and only one dimension, not 2"),
+        (np.zeros(2, np.int64), 1, InvalidArgumentError, "must be at least 3; got 2"),
+        (np.zeros(3, np.int32), 1, InvalidArgumentError, "must be int64, not int32"),
+        (np.zeros(3, np.int64), 2, UnimplementedError, "ThreeFry"),
+        (np.zeros(3, np.int64), 9, ValueError, "Unsupported algorithm id: 9"),
+    ],
+)
+def test_states_that_are_none(
+    state: np.ndarray, alg: int, kind: type[Exception], message: str
+) -> None:
+    raw: Any = tf.raw_ops
+    handle = raw.VarHandleOp(dtype=state.dtype, shape=state.shape)
+    with pytest.raises(kind, match=message), tf.Session() as session:
+        session.run(raw.AssignVariableOp(resource=handle, value=state))
+        session.run(raw.StatefulUniform(resource=handle, algorithm=alg, shape=[2]))

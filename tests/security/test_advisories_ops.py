@@ -216,6 +216,12 @@ ROWS_OF_TABLE: list[Row] = [
     ("TFSA-2021-200", "ids of another shape", "UnsortedSegmentSum", (ROWS, i64(0, 1), i32(3))),
     *[("TFSA-2021-200", f"ids {ids}", f"SparseSegment{fold}", (ROWS, i32(0, 1), i32(ids)))
       for fold in ("Sum", "Mean", "SqrtN") for ids in ([-1, 0], [1, 0])],
+    ("TFSA-2022-068", "indices that are a vector", "SparseTensorToCSRSparseMatrix",
+     (np.full(3, 53, np.int64), np.zeros(2000, np.float32), np.full(3, 53, np.int64))),
+    *[("TFSA-2022-068", f"a shape of {len(shape)} dims, {count} values",
+       "SparseTensorToCSRSparseMatrix",
+       (np.zeros((2, 2), np.int64), np.zeros(count, np.float32), np.array(shape, np.int64)))
+      for shape, count in (((3,), 2), ((3, 4, 5), 2), ((3, 4, 5, 6), 2), ((3, 4), 1))],
     ("TFSA-2021-200", "a row that is none", "SparseSegmentSum", (ROWS, i32(0, 7), i32(0, 1))),
     ("TFSA-2021-200", "an id beyond", "SparseSegmentSumWithNumSegments",
      (ROWS, i32(0, 1), i32(0, 5), i32(2))),

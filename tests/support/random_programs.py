@@ -63,6 +63,21 @@ out = [r.Multinomial(logits=x, num_samples=5, seed=3, seed2=1), r.Multinomial(lo
        r.Multinomial(logits=tf.cast(x[:1], tf.float64), num_samples=33, seed=5),
        r.StatelessMultinomial(logits=x, num_samples=3, seed=[1, 2])]
 """,
+    "generators": """
+def after(op, make):
+    with tf.control_dependencies([op]): return make()
+r = tf.raw_ops; C = np.float32([4, 5, 100, 1e6, 0, -1]); P = np.float32([.3, .75, .4, .3, .5, .5])
+h = r.VarHandleOp(dtype=tf.int64, shape=[3], shared_name="h"); now = [r.AssignVariableOp(resource=h, value=np.array([-700, 7, 11], np.int64))]
+out = []
+for make in (lambda: r.StatefulUniform(resource=h, algorithm=1, shape=[3, 2]), lambda: r.StatefulUniform(resource=h, algorithm=3, shape=[3], dtype=tf.float64),
+             lambda: r.StatefulStandardNormalV2(resource=h, algorithm=1, shape=[5], dtype=tf.float16), lambda: r.StatefulTruncatedNormal(resource=h, algorithm=1, shape=[5], dtype=tf.float16),
+             lambda: r.StatefulUniformFullInt(resource=h, algorithm=1, shape=[3]), lambda: r.StatefulUniformInt(resource=h, algorithm=1, shape=[3], minval=np.int64(-5), maxval=np.int64(90)),
+             lambda: r.StatefulRandomBinomial(resource=h, algorithm=1, shape=[9, 6], counts=C, probs=P, dtype=tf.int64), lambda: r.RngReadAndSkip(resource=h, alg=1, delta=tf.constant(2**40, tf.uint64)),
+             lambda: r.StatefulRandomBinomial(resource=h, algorithm=1, shape=[4], counts=np.float64(7), probs=np.float64(0.5), dtype=tf.float32),
+             lambda: after(r.RngSkip(resource=h, algorithm=1, delta=3), lambda: r.ReadVariableOp(resource=h, dtype=tf.int64))):
+    with tf.control_dependencies(now): out.append(make())
+    now = [out[-1]]
+""",
     "in_a_loop": """
 i, s = tf.while_loop(lambda i, s: i < 5, lambda i, s: (i + 1, s + tf.random_uniform([4], seed=8)), [0, tf.zeros([4])], parallel_iterations=1)
 out = [s, i]

@@ -62,6 +62,34 @@ def _gradient_of_a_function() -> list[tuple[Any, Any]]:
     return list(zip(found, (120.0, 0, 0.0)))
 
 
+# -- sparse matrices, of which TensorFlow has no kernels for CPUs
+
+
+@example(
+    *("SparseMatrixZeros", "SparseMatrixAdd", "SparseMatrixMul"),
+    *("SparseMatrixSoftmax", "SparseMatrixSoftmaxGrad"),
+)
+def _sparse_matrices() -> list[tuple[Any, Any]]:
+    kind = {"type": tf.float32}
+    even = np.array([[1, 1], [0, 2], [3, 3]], np.float32)
+    batch = np.stack([even, -2 * even[::-1]])
+    held = r.DenseToCSRSparseMatrix(dense_input=batch, indices=np.argwhere(batch != 0))
+    none = r.SparseMatrixZeros(dense_shape=[2, 3, 2], **kind)
+    sums = r.SparseMatrixAdd(a=held, b=none, alpha=np.float32(2), beta=np.float32(-3))
+    one = r.SparseMatrixMul(a=sums, b=np.float32(1.5))
+    each = r.SparseMatrixMul(a=held, b=np.array([[[2]], [[-1]]], np.float32))
+    softmax = r.SparseMatrixSoftmax(logits=held, **kind)
+    change = r.SparseMatrixSoftmaxGrad(softmax=softmax, grad_softmax=held, **kind)
+    kept = (batch != 0).astype(np.float32)
+    shares = kept / kept.sum(-1, keepdims=True)
+    slope = (batch - (batch * shares).sum(-1, keepdims=True)) * shares
+    wanted = ((sums, 2 * batch), (one, 3 * batch), (each, batch * [[[2]], [[-1]]]))
+    return [
+        (r.CSRSparseMatrixToDense(sparse_input=matrix, **kind), dense)
+        for matrix, dense in (*wanted, (none, 0 * batch), (softmax, shares), (change, slope))
+    ]
+
+
 # -- random numbers whose distributions leave no choice
 
 
@@ -276,6 +304,36 @@ def _random() -> list[tuple[Any, Any]]:
     only = r.Multinomial(logits=np.array([[0.0, 90.0]], np.float32), num_samples=3, seed=1)
     inside = tf.abs(few) < 2.0
     return [(inside, [True] * 4), (tf.shape(normal), [4]), (drawn, [3] * 4), (only, [[1] * 3])]
+
+
+@example(
+    *("StatefulUniform", "StatefulStandardNormalV2", "StatefulTruncatedNormal", "RngSkip"),
+    *("StatefulUniformFullInt", "StatefulUniformInt", "StatefulRandomBinomial", "RngReadAndSkip"),
+    "NonDeterministicInts",
+)
+def _generators() -> list[tuple[Any, Any]]:
+    h = r.VarHandleOp(dtype=tf.int64, shape=[3], shared_name="generator")
+    state = {"resource": h, "algorithm": 1}
+    start = r.AssignVariableOp(resource=h, value=np.array([5, 7, 11], np.int64))
+    with tf.control_dependencies([start]):
+        words = r.StatefulUniformFullInt(**state, shape=[2])
+    with tf.control_dependencies([words]):
+        same = r.StatefulUniformInt(**state, shape=[2], minval=3, maxval=4)
+        none = [
+            r.StatefulUniform(**state, shape=[0]),
+            r.StatefulStandardNormalV2(**state, shape=[0]),
+            r.StatefulTruncatedNormal(**state, shape=[0]),
+            r.NonDeterministicInts(shape=[0]),
+        ]
+    with tf.control_dependencies([same]):
+        all_of = r.StatefulRandomBinomial(**state, shape=[1], counts=[7.0], probs=1.0)
+    with tf.control_dependencies([all_of]):
+        skip = r.RngSkip(**state, delta=1)
+    with tf.control_dependencies([skip]):
+        held = r.RngReadAndSkip(resource=h, alg=1, delta=np.uint64(1))
+    drawn = np.array([12278547894800148023, 773313867615895096], np.uint64)
+    moved = np.array([5 + 256 * (2 + 2 + 200 + 1), 7, 11])
+    return [(words, drawn), (same, [3, 3]), (all_of, [7]), (held, moved), *((x, []) for x in none)]
 
 
 @example("RandomShuffle")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sparse_matrix_calls import MATRIX_CALLS
 
 Call = Callable[[Any], Any]
 PLACES = np.array([[0, 1], [0, 3], [2, 0], [2, 1]], np.int64)
@@ -44,6 +45,7 @@ CALLS: dict[str, list[Call]] = {
         "SparseReduceSum", "SparseReduceMax", "SparseReduceSumSparse", "SparseReduceMaxSparse",
     )
 }  # fmt: skip
+CALLS |= MATRIX_CALLS
 CALLS |= {
     "SparseSoftmax": [lambda r: r.SparseSoftmax(**_own())],
     **{

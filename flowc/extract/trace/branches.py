@@ -28,6 +28,7 @@ from flowc.ir.extraction import (
     Ragged,
     Resource,
     RunTimeTensor,
+    SparseMatrix,
     TwoRanks,
     joined_dims,
     joined_known,
@@ -191,6 +192,8 @@ def _kind(bound: Bound) -> str:
             return "a list"
         case OptionalValue():
             return "an optional"
+        case SparseMatrix():
+            return "a sparse matrix"
         case RunTimeTensor():
             return "a tensor of which only the run knows the rank"
         case _:

@@ -34,22 +34,22 @@ _WITHOUT = """
     MutableHashTableOfTensorsV2 MutableHashTableV2 NonMaxSuppression NonMaxSuppressionV2
     NonMaxSuppressionWithOverlaps ParseTensor PyFunc PyFuncStateless QueueClose QueueDequeue
     QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueSize RaggedRange
-    RandomShuffle RandomStandardNormal RandomUniform ReaderNumRecordsProduced
+    RandomIndexShuffle RandomShuffle RandomStandardNormal RandomUniform ReaderNumRecordsProduced
     ReaderNumWorkUnitsCompleted ReaderRead ReaderReadUpTo ReaderReset ReaderRestoreState
     ReaderSerializeState ReduceDataset ReduceJoin RegexReplace SampleDistortedBoundingBox
     SampleDistortedBoundingBoxV2 ScalarSummary ScatterAdd ScatterDiv ScatterMul ScatterNdAdd
     ScatterNdSub ScatterNdUpdate ScatterSub SerializeTensor SetSize SparseAddGrad SparseConcat
-    SparseToSparseSetOperation Stack StackClose StackPop StackPush StatelessMultinomial
-    StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomPoisson StatelessRandomUniform
-    StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2 StatelessRandomUniformInt
-    StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessTruncatedNormal
-    StatelessTruncatedNormalV2 StringJoin StringSplit StringToHashBucket StringToHashBucketFast
-    StringToHashBucketStrong StringToNumber TFRecordReader TensorArray TensorArrayClose
-    TensorArrayCloseV2 TensorArrayCloseV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3
-    TensorArrayGradWithShape TensorArraySize TensorArraySizeV2 TensorArraySizeV3 TensorArrayV2
-    TensorArrayV3 TensorListConcatLists TensorListElementShape TensorListLength TensorSummaryV2
-    TextLineReader TruncatedNormal VarIsInitializedOp VariableShape WholeFileReader
-    XlaVariadicReduce
+    SparseMatrixNNZ SparseMatrixZeros SparseToSparseSetOperation Stack StackClose StackPop StackPush
+    StatelessMultinomial StatelessRandomBinomial StatelessRandomNormal StatelessRandomNormalV2
+    StatelessRandomPoisson StatelessRandomUniform StatelessRandomUniformFullInt
+    StatelessRandomUniformFullIntV2 StatelessRandomUniformInt StatelessRandomUniformIntV2
+    StatelessRandomUniformV2 StatelessTruncatedNormal StatelessTruncatedNormalV2 StringJoin
+    StringSplit StringToHashBucket StringToHashBucketFast StringToHashBucketStrong StringToNumber
+    TFRecordReader TensorArray TensorArrayClose TensorArrayCloseV2 TensorArrayCloseV3
+    TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3 TensorArrayGradWithShape TensorArraySize
+    TensorArraySizeV2 TensorArraySizeV3 TensorArrayV2 TensorArrayV3 TensorListConcatLists
+    TensorListElementShape TensorListLength TensorSummaryV2 TextLineReader TruncatedNormal
+    VarIsInitializedOp VariableShape WholeFileReader XlaVariadicReduce
 """
 NOT_DIFFERENTIABLE = frozenset(_WITHOUT.split())
 

@@ -169,3 +169,57 @@ def permutation(bits: Any, _count: Any, order: Any, count: int, begin: int, end:
         first = order[i]
         order[i] = order[j]
         order[j] = first
+
+
+def mixed_half(x: Any, half: Any, mask: Any) -> Any:
+    """A part of the kernels: what Simon makes of one half of a block."""
+    by_one = u64(u64(x << u64(1)) | u64(x >> u64(half - u64(1))))
+    by_two = u64(u64(x << u64(2)) | u64(x >> u64(half - u64(2))))
+    by_eight = u64(u64(x << u64(8)) | u64(x >> u64(half - u64(8))))
+    return u64(u64(u64(by_one & by_eight) ^ by_two) & mask)
+
+
+def shuffled_indices(
+    index: Any, seed: Any, most: Any, out: Any, status: Any,
+    rounds: int, count: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """Each index encrypted in a block that holds the greatest one, until it is no greater."""
+    last = end * UNIT if end * UNIT < count else count
+    for i in range(begin * UNIT, last):
+        if index[i] < 0:
+            fail(status, 1, i64(index[i]), 0, 0)
+            return
+        if most[i] < index[i]:
+            fail(status, 2, i64(index[i]), i64(most[i]), 0)
+            return
+        greatest = u64(most[i])
+        half = u64(8)
+        while half < u64(32) and u64(u64(1) << u64(half + half)) < greatest:
+            half = u64(half + u64(1))
+        mask = u64(u64(u64(1) << half) - u64(1))
+        found = u64(index[i])
+        walking = True
+        while walking:
+            left = u64(u64(found >> half) & mask)
+            right = u64(found & mask)
+            key = u64(u64(seed[3 * i]) & mask)
+            second = u64(u64(seed[3 * i + 1]) & mask)
+            third = u64(u64(seed[3 * i + 2]) & mask)
+            sequence = u64(u64(0x7369F885192C0EF5) & mask)
+            for _turn in range(rounds):
+                mixed = mixed_half(right, half, mask)
+                both = u64(u64(left ^ mixed) ^ key)
+                # The halves change places in every turn.
+                left = right
+                right = both
+                turned = u64(u64(third >> u64(3)) | u64(third << u64(half - u64(3))))
+                more = u64(u64(third >> u64(4)) | u64(third << u64(half - u64(4))))
+                next_key = u64(u64(turned ^ more) ^ u64(key ^ u64(sequence & u64(1))))
+                next_key = u64(u64(next_key ^ u64(0xFFFFFFFC)) & mask)
+                sequence = u64(sequence >> u64(1))
+                key = second
+                second = third
+                third = next_key
+            found = u64(u64(left << half) | right)
+            walking = found > greatest
+        out[i] = found

@@ -1,10 +1,12 @@
-"""Native kernels of random numbers that are drawn until they fit: gamma and Poisson.
+"""Native kernels of random numbers that are drawn until they fit: gamma, Poisson, binomial.
 
 In: a key, a counter, parameters of distributions. Out: `samples` numbers of each of `kinds`
 distributions, [samples, kinds]. Invariant: number i of TensorFlow's order, distribution by
 distribution, starts 256 i counters on, so that none depends on the others. Sources: Marsaglia and
 Tsang, "A simple method for generating gamma variables" (2000); Knuth's product of uniform numbers;
-Hoermann, "The transformed rejection method for generating Poisson random variables" (1993).
+Hoermann, "The transformed rejection method for generating Poisson random variables" (1993) and "The
+generation of binomial random variates" (1993); Kachitvichyanukul and Schmeiser, "Binomial random
+variate generation" (1988).
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     sqrt_f64: Any = None
 
 UNIT = 64  # numbers that a worker takes at a time
+MANY = 10  # means from which on binomial numbers are drawn until they fit
+APART = 42  # counters from one binomial number to the next, where they are few
 RESERVED = 256  # counters from one number to the next
 
 
@@ -150,5 +154,86 @@ def poisson(
                 elif k >= 0 and not (shifted < f64(0.013) and v > shifted):
                     s = log_f64(v * inverse / (a / (shifted * shifted) + b))
                     t = k * log_rate - rate - lgamma_f64(k + 1)
+                    drawing = s > t
+        out[(i - kind * samples) * kinds + kind] = found
+
+
+def stirling_tail(k: Any) -> Any:
+    """A part of the kernels: what Stirling's formula for the logarithm of k! leaves."""
+    n = k + 1
+    if k <= 9:
+        tail = lgamma_f64(n) - (k + f64(0.5)) * log_f64(n) + n - f64(0.9189385332046727)
+    else:
+        square = n * n
+        tail = (f64(1) / 12 - (f64(1) / 360 - f64(1) / 1260 / square) / square) / n
+    return tail
+
+
+def binomial(
+    key: Any, counter: Any, counts: Any, probs: Any, means: Any, _shape: Any, out: Any,
+    samples: int, kinds: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    last = end * UNIT if end * UNIT < samples * kinds else samples * kinds
+    for i in range(begin * UNIT, last):
+        kind = i // samples
+        count = counts[kind]
+        prob = probs[kind]
+        few = means[kind] < MANY
+        step = i * (APART if few else RESERVED)
+        uniforms = 0
+        first = f64(0)
+        u = f64(0)
+        total = f64(0)
+        found = f64(0)
+        known = count - count == 0 and prob - prob == 0
+        drawing = known and count > 0 and prob > 0
+        if not known:
+            found = (count - count) + (prob - prob)
+        inverse_log = log1p_f64(-prob)
+        spread = sqrt_f64(count * prob * (1 - prob))
+        b = f64(1.15) + f64(2.53) * spread
+        a = f64(-0.0873) + f64(0.0248) * b + f64(0.01) * prob
+        alpha = (f64(2.83) + f64(5.1) / b) * spread
+        ratio = prob / (1 - prob)
+        m = floor_f64((count + 1) * prob)
+        while drawing:
+            for turn in range(2):
+                if turn == 0 or not few:
+                    before = u
+                    u = first
+                    if uniforms == 0:
+                        w0, w1, w2, w3 = philox_words(key, counter, u64(step))
+                        step += 1
+                        first = uniform_f64(w0, w1)
+                        u = uniform_f64(w2, w3)
+                        uniforms = 2
+                    uniforms -= 1
+            if few:
+                total -= floor_f64(-(log_f64(u) / inverse_log))
+                if total > count:
+                    drawing = False
+                else:
+                    found += 1
+            else:
+                v = u
+                centred = before - f64(0.5)
+                shifted = f64(0.5) - (centred if centred > 0 else -centred)
+                k = floor_f64((2 * a / shifted + b) * centred + (count * prob + f64(0.5)))
+                found = k
+                if shifted >= f64(0.07) and v <= f64(0.92) - f64(4.2) / b:
+                    drawing = False
+                elif k >= 0 and k <= count:
+                    s = log_f64(v * alpha / (a / (shifted * shifted) + b))
+                    t = (m + f64(0.5)) * log_f64((m + 1) / (ratio * (count - m + 1)))
+                    t += (count + 1) * log_f64((count - m + 1) / (count - k + 1))
+                    t += (k + f64(0.5)) * log_f64(ratio * (count - k + 1) / (k + 1))
+                    tail = stirling_tail(m)
+                    t += tail
+                    tail = stirling_tail(count - m)
+                    t += tail
+                    tail = stirling_tail(k)
+                    t -= tail
+                    tail = stirling_tail(count - k)
+                    t -= tail
                     drawing = s > t
         out[(i - kind * samples) * kinds + kind] = found

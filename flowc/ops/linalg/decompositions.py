@@ -15,7 +15,7 @@ from flowc.dtypes import DType
 from flowc.errors import UnimplementedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, Expr
+from flowc.ir.dims import minimum
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -24,25 +24,13 @@ from flowc.ops.kernels import orthogonal as kernels
 from flowc.ops.linalg import matrices
 from flowc.ops.linalg.matrices import Array, stack_of, times, turned, wide
 
-
-def _smaller(c: Inference, m: Dim, n: Dim) -> Dim:
-    if m == n:
-        return m
-    if isinstance(m, Expr) or isinstance(n, Expr):
-        raise UnimplementedError(
-            f"{c.op.tf_name} needs to know the sizes of its matrices when it is compiled",
-            node=c.node_name,
-        )
-    return min(m, n)
-
-
 # -- QR
 
 
 def _infer_qr(c: Inference) -> list[Dims]:
     matrices.need_matrix(c, 0)
     *batch, m, n = c.dims(0)
-    columns = m if c.attrs["full_matrices"] else _smaller(c, m, n)
+    columns = m if c.attrs["full_matrices"] else minimum(m, n)
     return [(*batch, m, columns), (*batch, columns, n)]
 
 
@@ -137,8 +125,8 @@ def _infer_svd(c: Inference) -> list[Dims]:
     matrices.need_matrix(c, 0)
     *batch, m, n = c.dims(0)
     if not c.attrs["compute_uv"]:
-        return [(*batch, _smaller(c, m, n)), (0,), (0,)]
-    k = _smaller(c, m, n)
+        return [(*batch, minimum(m, n)), (0,), (0,)]
+    k = minimum(m, n)
     if c.attrs["full_matrices"]:
         return [(*batch, k), (*batch, m, m), (*batch, n, n)]
     return [(*batch, k), (*batch, m, k), (*batch, n, k)]

@@ -29,6 +29,9 @@ from flowc.ops.linalg.matrices import Array, by_matrix, stack_of, times, wide
 
 def _infer_eig(c: Inference) -> list[Dims]:
     dims = matrices.square_dims(c)
+    kind, found = c.inputs[0].dtype, c.attrs.get("Tout")
+    if found is not None and found.real_dtype is not kind.real_dtype:
+        raise c.fail(f"Invalid output dtype {found} of a matrix of {kind}")
     return [dims[:-1], dims if c.attrs["compute_v"] else (0,)]
 
 

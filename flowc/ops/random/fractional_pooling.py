@@ -33,14 +33,25 @@ _TYPES = "T: {f32, f64, i32, i64}"
 _FAULT = ("windows must begin one behind the other, inside the image",)
 
 
-def _pooled_dims(dims: Dims, ratios: Sequence[float]) -> tuple[int, int]:
-    """How many rows and columns there will be."""
+def _pooled_dims(dims: Dims, ratios: Sequence[float], node: str | None) -> tuple[int, int]:
+    """How many rows and columns there will be. Raises what TensorFlow does where there are none."""
     height, width = dims[1:3]
     if not isinstance(height, int) or not isinstance(width, int):
         raise NeedsContent("the windows of a fractional pool depend on the sizes of the image")
+    if ratios[0] != 1 or ratios[3] != 1:
+        raise UnimplementedError(
+            "Fractional pooling is not yet supported on the batch nor channel dimension.", node=node
+        )
     rows, columns = (
         math.floor(np.float32(n) / np.float32(r)) for n, r in zip((height, width), ratios[1:3])
     )
+    for axis, count in ((1, rows), (2, columns)):
+        if count < 1:
+            raise InvalidArgumentError(
+                f"Pooling ratio is higher than input dimension size for dimension {axis}. Input "
+                f"dim size: {dims[axis]} pooling ratio: {ratios[axis]:g}",
+                node=node,
+            )
     return rows, columns
 
 
@@ -51,15 +62,8 @@ def _infer(c: Inference) -> list[Dims]:
         raise c.fail("pooling_ratio field must specify 4 dimensions")
     if min(ratios) < 1:
         raise c.fail(f"pooling_ratio cannot be smaller than 1, got: {min(ratios):g}")
-    if ratios[0] != 1 or ratios[3] != 1:
-        raise UnimplementedError(
-            "Fractional pooling is not yet supported on the batch nor channel dimension.",
-            node=c.node_name,
-        )
     batch, *_, channels = c.dims(0)
-    height, width = _pooled_dims(c.dims(0), ratios)
-    if height < 1 or width < 1:
-        raise c.fail("the pooled image must have a row and a column")
+    height, width = _pooled_dims(c.dims(0), ratios, c.node_name)
     return [(batch, height, width, channels), (height + 1,), (width + 1,)]
 
 
@@ -101,7 +105,7 @@ def _emit(mean: bool) -> Callable[..., Sequence[Bound]]:
                 "Both seed and seed2 should be 0 if deterministic is false.", node=x.name
             )
         pseudo = attrs["pseudo_random"]
-        counts = _pooled_dims(value.dims, attrs["pooling_ratio"])
+        counts = _pooled_dims(value.dims, attrs["pooling_ratio"], x.name)
         sizes = [int(n) for n in value.dims[1:3] if isinstance(n, int)]
         state = random_state(x, attrs)
         now = value_of(x, state)
@@ -194,7 +198,9 @@ define(
 def _check_sequences(c: Inference, dims: Dims, dy: int, first: int) -> Dims:
     c.need_rank(dy, 4, f"Shape must be rank 4 but is rank {c.rank(dy)}")
     for i in (first, first + 1):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        side = "row" if i == first else "col"
+        fault = f"{side}_pooling_sequence must be a vector, received shape {list(c.dims(i))}"
+        c.need_rank(i, 1, fault)
         c.equal(
             c.dims(dy)[1 + i - first],
             c.dims(i)[0] - 1,

@@ -39,12 +39,14 @@ REALS = "{f16, f32, f64, i32, i64}"
 # -- numbers one after another, as the references draw them
 
 
-class _Stream:
+class Stream:
     """What one number is made of: pairs from counter to counter, the second of each first."""
 
-    def __init__(self, key: Array, counter: Array, number: int) -> None:
+    def __init__(
+        self, key: Array, counter: Array, number: int, apart: int = kernels.RESERVED
+    ) -> None:
         self._key = int(key.reshape(-1)[0])
-        self._start = (int(counter[1]) << 64) + int(counter[0]) + number * kernels.RESERVED
+        self._start = (int(counter[1]) << 64) + int(counter[0]) + number * apart
         self._uniforms: list[float] = []
         self._normals: list[float] = []
 
@@ -65,7 +67,7 @@ class _Stream:
         return self._normals.pop()
 
 
-def _gamma_number(stream: _Stream, alpha: float) -> float:
+def _gamma_number(stream: Stream, alpha: float) -> float:
     if alpha == 1:
         return -math.log1p(-stream.uniform())
     d = alpha + (2 / 3 if alpha < 1 else -1 / 3)
@@ -80,7 +82,7 @@ def _gamma_number(stream: _Stream, alpha: float) -> float:
             return d * v * (stream.uniform() ** (1 / alpha) if alpha < 1 else 1.0)
 
 
-def _poisson_number(stream: _Stream, rate: float) -> float:
+def _poisson_number(stream: Stream, rate: float) -> float:
     if rate < 10:
         left, count = stream.uniform(), 0.0
         while left > math.exp(-rate):
@@ -115,7 +117,7 @@ def _drawn(
     def numbers() -> Iterator[float]:
         for place in range(samples):
             for kind, parameter in enumerate(kinds):
-                yield _NUMBERS[draw](_Stream(key, counter, kind * samples + place), parameter)
+                yield _NUMBERS[draw](Stream(key, counter, kind * samples + place), parameter)
 
     found = np.fromiter(numbers(), np.float64, samples * len(kinds))
     return found.astype(dtype.numpy).reshape(dims)

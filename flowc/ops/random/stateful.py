@@ -47,14 +47,19 @@ def drawing(
     dims later."""
     state = random_state(x, attrs)
     now = value_of(x, state)
-    words = x.b.cast(now, DstT=dtypes.u64)
-    drawn = draw(x.b.slice(words, (2,), (1,)), x.b.slice(words, (0,), (2,)))
+    drawn = drawing_at(x, now, draw)
     used = counters(drawn.dims)
     x.replace(state, x.b.add(now, x.b.sizes((used, 0, 0), dtypes.i64)))
     return drawn
 
 
-def _emit_draw(draw: str) -> Callable[..., Sequence[Bound]]:
+def drawing_at(x: Extractor, state: Value, draw: Callable[[Value, Value], Value]) -> Value:
+    """What `draw` makes of the key and counter that a state holds."""
+    words = x.b.cast(state, DstT=dtypes.u64)
+    return draw(x.b.slice(words, (2,), (1,)), x.b.slice(words, (0,), (2,)))
+
+
+def emit_draw(draw: str) -> Callable[..., Sequence[Bound]]:
     def emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
         shape, *rest = (value_of(x, bound) for bound in inputs)
         given = {"dtype": attrs.get("dtype") or rest[0].type.dtype}
@@ -108,13 +113,13 @@ for _name, _tf, _pure in (
     _define_stateful(
         _name,
         f"{_tf}(shape: T; {_SEEDS}, dtype: {FLOATS}, T: {SEED}) -> output: dtype",
-        _emit_draw(_pure),
+        emit_draw(_pure),
     )
 _define_stateful(
     "random_uniform_int",
     f"RandomUniformInt(shape: T, minval: Tout, maxval: Tout; {_SEEDS}, Tout: {{i32, i64}},"
     f" T: {SEED}) -> output: Tout",
-    _emit_draw("random_uniform_int"),
+    emit_draw("random_uniform_int"),
 )
 _define_stateful(
     "random_shuffle",

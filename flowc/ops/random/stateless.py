@@ -13,6 +13,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
+from flowc.errors import UnimplementedError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, product
 from flowc.ir.lowering import Decompose
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 FLOATS = "{f16, bf16, f32, f64}"
 PHILOX = 1
+_THREEFRY = 2
 AUTOMATIC = 3
 
 # Builds the elements: builder, key, counter, count, dtype, further inputs.
@@ -82,9 +84,10 @@ def _truncated(
 # -- inference
 
 
-def infer_shape(c: Inference) -> Dims:
-    c.need_rank(0, 1, f"shape must be a vector, got rank {c.rank(0)}")
-    return c.need_sizes(0, "Dimension {size} must be >= 0 (at position {place} of the shape)")
+def infer_shape(c: Inference, i: int = 0) -> Dims:
+    """The dims that input i states."""
+    c.need_rank(i, 1, f"shape must be a vector, got rank {c.rank(i)}")
+    return c.need_sizes(i, "Dimension {size} must be >= 0 (at position {place} of the shape)")
 
 
 def need_dims(c: Inference, i: int, name: str, dims: Dims) -> None:
@@ -97,16 +100,20 @@ def _infer_keyed(c: Inference) -> Dims:
     """shape, key, counter, algorithm, and scalars."""
     need_dims(c, 1, "key", (1,))
     need_dims(c, 2, "counter", (2,))
-    _need_algorithm(c, 3)
+    need_algorithm(c, 3)
     for i in range(4, len(c.inputs)):
         need_dims(c, i, "minval and maxval", ())
     return infer_shape(c)
 
 
-def _need_algorithm(c: Inference, i: int) -> None:
+def need_algorithm(c: Inference, i: int) -> None:
     need_dims(c, i, "alg", ())
     known = c.content(i)
     found = None if known is None else known.reshape(-1)[0]
+    if isinstance(found, (int, np.integer)) and int(found) == _THREEFRY:
+        raise UnimplementedError(
+            "Non-XLA devices don't support the ThreeFry algorithm", node=c.node_name
+        )
     if isinstance(found, (int, np.integer)) and int(found) not in (PHILOX, AUTOMATIC):
         raise c.fail(f"Unsupported algorithm id: {int(found)}", hint="1 (Philox) or 3 (automatic)")
 

@@ -176,6 +176,8 @@ def _infer_segment(c: Inference) -> Dims:
 def _lower_segment(fold: str) -> Callable[[Node], Lowering]:
     def lower(node: Node) -> Lowering:
         dims = node.inputs[0].dims
+        if fold == "mean" and node.output.type.dtype.is_complex:
+            return Decompose(_complex_mean)
         return Native(
             segment_kernel,
             arguments=(dims[0], product(dims[1:]), node.output.dims[0]),
@@ -188,6 +190,13 @@ def _lower_segment(fold: str) -> Callable[[Node], Lowering]:
         )
 
     return lower
+
+
+def _complex_mean(b: Any, node: Node) -> Value:
+    data, ids = node.inputs
+    kinds = {"T": data.type.dtype, "Tout": data.type.dtype.real_dtype}
+    real, imag = (b.segment_mean(part(data, **kinds), ids) for part in (b.real, b.imag))
+    return b.complex(real, imag, Tout=data.type.dtype)
 
 
 def _segment(fold: str) -> Callable[..., np.ndarray]:
@@ -397,7 +406,7 @@ segment_sum = _define_segment("SegmentSum", "sum", _NUMBER)
 segment_prod = _define_segment("SegmentProd", "prod", _NUMBER)
 segment_min = _define_segment("SegmentMin", "min", _REAL)
 segment_max = _define_segment("SegmentMax", "max", _REAL)
-segment_mean = _define_segment("SegmentMean", "mean", _FLOAT)
+segment_mean = _define_segment("SegmentMean", "mean", _NUMBER)
 unsorted_segment_sum = _define_unsorted("UnsortedSegmentSum", "sum", _NUMBER)
 unsorted_segment_prod = _define_unsorted("UnsortedSegmentProd", "prod", _NUMBER)
 unsorted_segment_min = _define_unsorted("UnsortedSegmentMin", "min", _REAL)
