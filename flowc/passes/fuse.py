@@ -16,7 +16,7 @@ from flowc.ir.lowering import Convolution, MatMul, Native
 from flowc.ir.op import op_named
 from flowc.ir.traversal import inputs_first, reachable
 from flowc.options import Options
-from flowc.passes.grouping import Cluster, Grouping, cluster_of
+from flowc.passes.analysis.grouping import Cluster, Grouping, cluster_of
 
 
 def fuse(c: Computation, options: Options) -> Computation:

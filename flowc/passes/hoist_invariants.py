@@ -22,7 +22,7 @@ from flowc.ir.dims import Dim, is_nonnegative
 from flowc.ir.lowering import Elementwise, View
 from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
 from flowc.options import Options
-from flowc.passes.failures import may_fail
+from flowc.passes.analysis.failures import may_fail
 
 FREE = frozenset({"const", "sizes"})
 NEVER = frozenset({"stateful", "random"})

@@ -15,9 +15,9 @@ from flowc.ir.dims import Symbol, symbols_of
 from flowc.ir.pattern import Rewrite, apply_rewrites, keeps_type, op
 from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
 from flowc.options import Options
-from flowc.passes.body_parameters import PruneBody
-from flowc.passes.dead_branch_values import BranchPruning
-from flowc.passes.dead_carries import LoopPruning
+from flowc.passes.pruning.body_parameters import PruneBody
+from flowc.passes.pruning.dead_branch_values import BranchPruning
+from flowc.passes.pruning.dead_carries import LoopPruning
 
 
 def prune(c: Computation, options: Options) -> Computation:

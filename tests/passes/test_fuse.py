@@ -18,7 +18,7 @@ from flowc.ir.dims import symbol
 from flowc.ir.program_spec import spec_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
-from flowc.passes.grouping import DEPTH_LIMIT, NODE_LIMIT
+from flowc.passes.analysis.grouping import DEPTH_LIMIT, NODE_LIMIT
 from flowc.passes.pipeline import run_passes
 
 N = symbol("n")

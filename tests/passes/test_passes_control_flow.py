@@ -16,7 +16,7 @@ from flowc.ir.text.form import parse_computation, weights_of
 from flowc.ir.types import tensor_type
 from flowc.ir.verifier import verify
 from flowc.options import Options
-from flowc.passes.failures import may_fail
+from flowc.passes.analysis.failures import may_fail
 from flowc.passes.pipeline import run_pass, run_passes
 from flowc.passes.prune import prune
 

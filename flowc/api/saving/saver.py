@@ -208,7 +208,7 @@ class Saver:
         saves = graph.get_tensor_by_name(self.saver_def.save_tensor_name).op
         if not saves.is_imported:
             return
-        from flowc.extract.saver_paths import operations_beside  # late: imports the compiler
+        from flowc.api.saving.saver_paths import operations_beside  # late: loads the op records
 
         path = graph.get_tensor_by_name(self.saver_def.filename_tensor_name)
         graph.allowed_operations |= frozenset(operations_beside(graph, saves, path))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flowc.ir.computation import Value
 from flowc.ir.dims import Symbol, lone_symbol
-from flowc.passes.body_parameters import BodyPruning, needed_by
+from flowc.passes.pruning.body_parameters import BodyPruning, needed_by
 
 
 class BranchPruning(BodyPruning):

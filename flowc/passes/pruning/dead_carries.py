@@ -19,7 +19,7 @@ from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim, Symbol, expression, lone_symbol, symbols_of
 from flowc.ir.text.value_names import is_added_counter
 from flowc.passes.analysis.equal_carries import equal_carries
-from flowc.passes.body_parameters import BodyPruning, joined_parameters, needed_by
+from flowc.passes.pruning.body_parameters import BodyPruning, joined_parameters, needed_by
 
 
 class LoopPruning(BodyPruning):

@@ -1,0 +1,1 @@
+"""What `prune` takes from loops, branches and their bodies."""
