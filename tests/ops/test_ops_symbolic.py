@@ -58,7 +58,6 @@ REFUSED: dict[str, str] = {
         "each channel is a group of its own",
     ),
     "edit_distance": "the places of the truth are compared with those of the hypothesis",
-    "matrix_solve_ls": "the smaller one of two sizes",
     **dict.fromkeys(
         ("conv2d_backprop_filter_v2", "conv3d_backprop_filter_v1"), "the sizes of the weights"
     ),

@@ -67,7 +67,7 @@ def test_what_does_not_fit_names_its_node() -> None:
     names = ["fill a vector", "sum", "outer product of 4 TB"]
     found = outcomes("size_faults", names)
     nodes = [text.partition("node: ")[2] for text in list(found.values())[:2]]
-    assert nodes == ["Fill", "Fill"]
+    assert [node.partition(" ")[0] for node in nodes] == ["Fill", "Fill"]
     assert "'mul:0': shape [1048576, 1048576] of float32 is 4398046511104 bytes" in found[names[2]]
 
 
