@@ -171,10 +171,15 @@ class ProgramSpec:
         kept = [v for v in self.variables if v.name not in names]
         return replace(
             self,
-            inputs=tuple(self.inputs[i] for i in ins),
-            outputs=tuple(self.outputs[i] for i in outs),
+            inputs=tuple(t for i, t in enumerate(self.inputs) if i in ins),
+            outputs=tuple(t for i, t in enumerate(self.outputs) if i in outs),
             variables=tuple(
-                replace(v, input=ins.get(v.input), output=outs.get(v.output)) for v in kept
+                replace(
+                    v,
+                    input=None if v.input is None else ins[v.input],
+                    output=None if v.output is None else outs[v.output],
+                )
+                for v in kept
             ),
             aliases=tuple(
                 Alias(ins[a.input], outs[a.output])
@@ -228,7 +233,7 @@ class ProgramSpec:
         )
 
 
-def _places_after(count: int, gone: Collection[int | None]) -> dict[int | None, int]:
+def _places_after(count: int, gone: Collection[int | None]) -> dict[int, int]:
     """Where those of `count` places are that stay, once others are gone."""
     kept = [i for i in range(count) if i not in gone]
     return {i: n for n, i in enumerate(kept)}

@@ -362,7 +362,9 @@ def test_outputs_that_no_node_reads_are_there() -> None:
         graph.get_tensor_by_name("top:2")
     names = ["odd:0", "odd:2"]
     fetches = [graph.get_tensor_by_name(n) for n in names]  # nothing says how many it has
-    with pytest.raises(UnsupportedError, match=r"1 op type at 1 node:\n  Unheard \(1\): odd  \[no op"):
+    with pytest.raises(
+        UnsupportedError, match=r"1 op type at 1 node:\n  Unheard \(1\): odd  \[no op"
+    ):
         check_supported(graph, fetches, [], {})
 
 
