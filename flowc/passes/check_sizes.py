@@ -1,12 +1,16 @@
 """Refuses values that fit in no memory, before anything is computed with their sizes, and constants
 that fit in no program.
 
-In: any Computation. Out: the same object. Sizes that only the run knows are checked by the run.
+In: any Computation. Out: the same object. Shapes of more elements than an i64 counts are an
+InvalidArgumentError, as in TensorFlow, others that are too large a ResourceExhaustedError. Sizes
+that only the run knows are checked by the run.
 """
 
 from __future__ import annotations
 
-from flowc.errors import ResourceExhaustedError
+from collections.abc import Sequence
+
+from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Value
 from flowc.ir.types import MOST_BYTES, is_repeated
@@ -18,6 +22,9 @@ def check_sizes(c: Computation, options: Options) -> Computation:
         for value in node.outputs:
             if value.type.is_static and _most(value) > MOST_BYTES:
                 text = f"a value of type {value.type} is too large for any memory"
+                wrapping = _wrapping(value.type.static_dims)
+                if wrapping:
+                    raise InvalidArgumentError(f"{text}: {wrapping}", node=node.name)
                 raise ResourceExhaustedError(text, node=node.name)
     return c
 
@@ -38,6 +45,16 @@ def check_constants(c: Computation, most: int) -> None:
             f"may hold {most} (max_memory)",
             node=name,
         )
+
+
+def _wrapping(dims: Sequence[int]) -> str:
+    """What is wrong with a shape that TensorFlow refuses before it looks for memory."""
+    elements = 1
+    for dim in dims:
+        if elements * dim >= 1 << 63:
+            return f"Encountered overflow when multiplying {elements} with {dim}"
+        elements *= dim
+    return ""
 
 
 def _most(value: Value) -> int:

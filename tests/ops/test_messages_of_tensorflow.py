@@ -47,6 +47,78 @@ def _ranks() -> Any:
     )
 
 
+def _unsorted(ids: Any, count: Any) -> Callable[[], Any]:
+    return lambda: r.UnsortedSegmentSum(
+        data=np.ones(np.shape(ids)),
+        segment_ids=tf.placeholder_with_default(ids, np.shape(ids)),
+        num_segments=count() if callable(count) else count,
+    )
+
+
+def _known(value: Any) -> Any:
+    return tf.constant(value, tf.int32)
+
+
+UNSORTED = ", possibly because 'segment_ids' input is not sorted"
+# Of ids that the graph knows and ids that the run gets: TensorFlow's words for all that is wrong.
+SEGMENTS = {
+    (-1, -1, 0, 0): rf"Segment id -1 out of range \[0, 1\){UNSORTED}",
+    (0, 1, 0, 1): "segment ids are not increasing",
+    (0, 1, 2, 0): rf"Segment id 1 out of range \[0, 1\){UNSORTED}",
+    (0, 0, 0, -1): "segment ids must be >= 0",
+    (0, 0, 0, -2): "segment ids must be >= 0",
+    (-2, -1): "segment ids must be >= 0",
+    (0, 2, 1): "segment ids are not increasing",
+    (0, 1, 5, 5, 2): "segment ids are not increasing",
+}
+
+
+def _segments() -> dict[str, tuple[Callable[[], Any], str]]:
+    cases: dict[str, tuple[Callable[[], Any], str]] = {}
+
+    def add(
+        op: str, how: Callable[[Any], Any], ids: Any, words: str, rows: Any, **more: Any
+    ) -> None:
+        def make() -> Any:
+            places = {} if rows is None else {"indices": _open(np.array(rows, np.int32))}
+            return getattr(r, op)(segment_ids=how(np.array(ids, np.int32)), **places, **more)
+
+        kind = "known" if how is _known else "fed"
+        cases[f"{op} of {kind} {list(ids)} {rows} {sorted(more)}"] = make, words
+
+    for ids, words in SEGMENTS.items():
+        for how in (_known, _open):
+            add("SegmentMax", how, ids, words, None, data=np.ones((len(ids), 2)))
+        rows = list(range(len(ids)))
+        add("SparseSegmentMean", _open, ids, words, rows, data=np.ones((9, 2)))
+    for place, rows in ((-1, [8, -1, 0, 9]), (10, [8, 10, 0, 9])):
+        words = rf"Bad: indices\[1\] == {place} out of range \[0, 10\)"
+        add("SparseSegmentSum", _open, [0, 1, 2, 2], words, rows, data=np.ones((10, 2)))
+    for count, ids, words in (
+        (5, [0, 1, 3, 5], "segment ids must be < num_segments"),
+        (0, [-1, -1, 0, 0], "segment ids must be < num_segments"),
+        (5, [0, 1, 5, 3], "segment ids are not increasing"),
+        (5, [0, 0, 0, -1], "segment ids are not increasing"),
+        (5, [0, 7, 8, 4], rf"Segment id 7 out of range \[0, 5\){UNSORTED}"),
+    ):
+        op = "SparseSegmentSumWithNumSegments"
+        add(op, _open, ids, words, [8, 3, 0, 9], data=np.ones((10, 2)), num_segments=count)
+    for count, ids, rows, words in (
+        (3, [0, 1, 2, 2], [8, 3, 0, 10], r"Index 10 out of range \[0, 10\)"),
+        (3, [0, 1, 2, 2], [8, 3, -1, 9], r"Index -1 out of range \[0, 10\)"),
+        (3, [0, 1, 1, 4], [8, 3, 0, 9], "Invalid number of segments"),
+        (0, [0], [8], "Invalid number of segments"),
+        (1, [0, 1, 2, 0], [8, 3, 0, 9], r"Segment id 1 out of range \[0, 1\)"),
+        (2, [-1, 0, 1, 1], [8, 3, 0, 9], r"Segment id -1 out of range \[0, 2\)"),
+        (0, [0, 0, 0, -1], [8, 3, 0, 9], r"Segment id 0 out of range \[0, 0\)"),
+    ):
+        grad = np.ones((count, 2), np.float32)
+        add("SparseSegmentMeanGrad", _open, ids, words, rows, grad=grad, output_dim0=10)
+        op = "SparseSegmentSumGradV2"
+        add(op, _open, ids, words, rows, grad=grad, dense_output_dim0=10)
+    return cases
+
+
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "partitions of rank 1": (_partitioned(2, (3,)), r"partitions\[2\] = 17 is not in \[0, 7\)"),
     "partitions of rank 2": (
@@ -75,6 +147,26 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
             tf.constant([[1, 2], [3, 4]]), tf.placeholder_with_default([[0, 1], [2, 0]], [2, 2])
         ),
         r"indices\[1,0\] = 2 is not in \[0, 2\)",
+    ),
+    **_segments(),
+    **{
+        f"unsorted segment of rank {len(place)}": (
+            _unsorted(np.full((1,) * len(place), 7), 2),
+            rf"segment_ids{where} = 7 is out of range \[0, 2\)",
+        )
+        for place, where in (((), ""), ((0,), r"\[0\]"), ((0, 0), r"\[0,0\]"))
+    },
+    "unsorted segments that only the run counts": (
+        _unsorted([1, 5], lambda: _open(np.int32(3))),
+        r"segment_ids\[1\] = 5 is out of range \[0, 3\)",
+    ),
+    "a matrix of unsorted segments that only the run counts": (
+        _unsorted([[1, 2], [0, 5]], lambda: _open(np.int32(3))),
+        r"segment_ids\[1,1\] = 5 is out of range \[0, 3\)",
+    ),
+    "more elements than an i64 counts": (
+        lambda: r.SegmentSum(data=np.ones((1, 10)), segment_ids=np.array([1 << 60])),
+        "Encountered overflow when multiplying",
     ),
     "indices of slices": (
         lambda: tf.gather_nd([[1, 2]], _open([[[0, 1], [0, 5]]])),

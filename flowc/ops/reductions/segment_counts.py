@@ -26,15 +26,18 @@ def _known(b: Builder, ids: Value) -> bool:
 
 
 def _count(x: Extractor, ids: Value) -> Value:
-    """One more than the last id, after ids have been checked."""
+    """One more than the last id, after that has been checked."""
     b, (n,) = x.b, ids.dims
-    ids = b.cast(ids, DstT=dtypes.i64)
-    before = b.concat(b.const(np.zeros(1, np.int64)), ids, np.int32(0))
-    steps = b.greater_equal(ids, b.slice(before, np.zeros(1, np.int32), (n,)))
-    b.check(b.all(steps, np.zeros(1, np.int32)), message="segment ids are not increasing")
+    zero, one = (b.const(np.int64(k)) for k in (0, 1))
+    behind_none = b.concat(
+        b.const(np.full(1, -1, np.int64)), b.cast(ids, DstT=dtypes.i64), np.int32(0)
+    )
+    last = b.reshape(b.slice(behind_none, b.sizes((n,), dtypes.i64), (1,)), ())
+    count = b.maximum(b.add(last, one), zero)
+    some = b.minimum(b.scalar_size(n, dtypes.i64), one)
+    b.check(b.greater_equal(count, some), message="segment ids must be >= 0")
     x.effect(b.nodes[-1])
-    every = b.concat(b.const(np.full(1, -1, np.int64)), ids, np.int32(0))
-    return b.add(b.max(every, np.zeros(1, np.int32)), np.int64(1))
+    return count
 
 
 def counted_segments(fold: str) -> Emit:
@@ -45,6 +48,7 @@ def counted_segments(fold: str) -> Emit:
         if ids.type.rank != 1 or _known(b, ids):
             return (getattr(b, f"segment_{fold}")(data, ids),)
         count = _count(x, ids)
+        ids = b.checked_places(ids, count, kind="segments")
         if fold in ("sum", "prod"):
             return (getattr(b, f"unsorted_segment_{fold}")(data, ids, count),)
         ones = b.broadcast_to(b.const(1, data.type.dtype), ids.dims)

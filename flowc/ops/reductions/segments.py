@@ -14,7 +14,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Expr, product
+from flowc.ir.dims import Dim, Expr, product
 from flowc.ir.lowering import ByThreads, Decompose, Lowering, Native, by_owners, on_gpu
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
@@ -35,12 +35,17 @@ _NUMBER = "{f32, f64, i32, u8, i16, i8, c64, i64, bf16, u16, c128, f16, u32, u64
 _FLOAT = "{f32, f64, bf16, f16}"
 
 
-def check_segment(ids, row, segments, status):
-    """A part of the kernel: segments are in range, and in order."""
-    if ids[row] < 0 or ids[row] >= segments:
-        fail(status, 1, ids[row], segments, 0)
-    elif row > 0 and ids[row] < ids[row - 1]:
+def check_segment(ids, row, rows, segments, status):
+    """A part of the kernels: segments are in order, and in range. Of two faults it tells that which
+    a walk from segment to segment meets first."""
+    if row > 0 and ids[row] < ids[row - 1]:
         status[0] = 2
+    elif ids[row] < 0 or ids[row] >= segments:
+        last = row
+        while last + 1 < rows and ids[last + 1] == ids[row]:
+            last += 1
+        decreases = last + 1 < rows and ids[last + 1] < ids[row]
+        fail(status, 2 if decreases else 1, ids[row], segments, 0)
 
 
 def fold(out, at, value):
@@ -66,7 +71,7 @@ def owned_segments(data, ids, out, status, rows, width, segments, band, begin, e
                 out[segment * width + column] = EMPTY
         count = 0
         for row in range(rows):
-            check_segment(ids, row, segments, status)
+            check_segment(ids, row, rows, segments, status)
             if status[0]:
                 return
             segment = ids[row]
@@ -94,7 +99,7 @@ def segment_kernel(data, ids, out, status, rows, width, segments, begin, end):
         out[i] = EMPTY
     first = 0
     for row in range(rows):
-        check_segment(ids, row, segments, status)
+        check_segment(ids, row, rows, segments, status)
         if status[0]:
             return
         segment = ids[row]
@@ -111,8 +116,16 @@ def segment_kernel(data, ids, out, status, rows, width, segments, begin, end):
                 out[at] /= row + 1 - first
 
 
+def refuse_segment(row, segment, segments, columns, status):
+    """A part of the kernels: `columns` are those of ids that are a matrix, else 0."""
+    if columns > 0:
+        fail(status, 1, row // columns, segment, row % columns)
+    else:
+        fail(status, 1, row, segment, segments)
+
+
 def owned_unsorted_segments(
-    data, ids, _segments, out, status, rows, width, segments, band, begin, end
+    data, ids, _segments, out, status, rows, width, segments, columns, band, begin, end
 ):  # fmt: skip
     """One column of `band` neighbouring segments a step."""
     for step in range(begin, end):
@@ -125,20 +138,20 @@ def owned_unsorted_segments(
         for row in range(rows):
             segment = ids[row]
             if segment >= segments:
-                fail(status, 1, row, segment, segments)
+                refuse_segment(row, segment, segments, columns, status)
                 return
             if width > 0 and segment >= first and segment < last:
                 fold(out, segment * width + column, data[row * width + column])
 
 
 def _unsorted_by_owners(native: Native) -> Native:
-    _, width, segments = native.arguments
+    _, width, segments, _ = native.arguments
     return by_owners(native, owned_unsorted_segments, segments, width)
 
 
 @on_gpu(ByThreads(_unsorted_by_owners))
 def unsorted_segment_kernel(
-    data, ids, _segments, out, status, rows, width, segments, begin, end
+    data, ids, _segments, out, status, rows, width, segments, columns, begin, end
 ):  # fmt: skip
     """Segments in any order; rows of negative segments are dropped."""
     for i in range(segments * width):
@@ -146,7 +159,7 @@ def unsorted_segment_kernel(
     for row in range(rows):
         segment = ids[row]
         if segment >= segments:
-            fail(status, 1, row, segment, segments)
+            refuse_segment(row, segment, segments, columns, status)
             return
         if segment >= 0:
             for j in range(width):
@@ -154,6 +167,13 @@ def unsorted_segment_kernel(
 
 
 # -- segments in order
+
+
+def last_segment(c: Inference, ids: np.ndarray) -> int:
+    """The last of ids that are known, of none -1: how many segments there are hangs on it alone."""
+    if ids.size and int(ids[-1]) < 0:
+        raise c.fail("segment ids must be >= 0")
+    return int(ids[-1]) if ids.size else -1
 
 
 def _infer_segment(c: Inference) -> Dims:
@@ -170,7 +190,7 @@ def _infer_segment(c: Inference) -> Dims:
             node=c.node_name,
             hint=f"use Unsorted{c.op.tf_name}, which says how many segments there are",
         )
-    return ((int(ids[-1]) + 1 if ids.size else 0), *data[1:])
+    return (last_segment(c, ids) + 1, *data[1:])
 
 
 def _lower_segment(fold: str) -> Callable[[Node], Lowering]:
@@ -202,6 +222,8 @@ def _complex_mean(b: Any, node: Node) -> Value:
 def _segment(fold: str) -> Callable[..., np.ndarray]:
     def reference(data: np.ndarray, segment_ids: np.ndarray) -> np.ndarray:
         ids = segment_ids.astype(np.int64)
+        if ids.size and ids[-1] < 0:
+            raise InvalidArgumentError("segment ids must be >= 0")
         if (np.diff(ids) < 0).any():
             raise InvalidArgumentError("segment ids are not increasing")
         if ids.size and ids[0] < 0:
@@ -262,14 +284,24 @@ def _lower_unsorted(fold: str) -> Callable[[Node], Lowering]:
         if fold in ("min", "max") and node.output.type.dtype in (dtypes.f16, dtypes.bf16):
             return Decompose(lambda b, node: _narrow_extremum(b, node, fold))
         start = _start(fold, node.output.type.dtype.numpy)
+        segments = node.output.dims[0]
+        columns = ids[1] if len(ids) == 2 else 0
         return Native(
             unsorted_segment_kernel,
-            arguments=(product(ids), product(data[len(ids) :]), node.output.dims[0]),
-            errors=("segment_ids[{a}] = {b} is out of range [0, {c})",),
+            arguments=(product(ids), product(data[len(ids) :]), segments, columns),
+            errors=(_out_of_range(len(ids), segments),),
             constants={"FOLD": FOLDS.index(fold), "EMPTY": start},
         )
 
     return lower
+
+
+def _out_of_range(rank: int, segments: Dim) -> str:
+    """The text for ids of that rank: {a} is the row, {b} the id, and {c} the column of a matrix, of
+    others the number of segments."""
+    place = {0: "", 1: "[{a}]", 2: "[{a},{c}]"}.get(rank, "[..]")
+    limit = segments if isinstance(segments, int) else "num_segments" if rank == 2 else "{c}"
+    return f"segment_ids{place} = {{b}} is out of range [0, {limit})"
 
 
 def _narrow_extremum(b: Any, node: Node, fold: str) -> Value:
@@ -288,11 +320,11 @@ def _unsorted(fold: str) -> Callable[..., np.ndarray]:
     ) -> np.ndarray:
         ids = segment_ids.reshape(-1).astype(np.int64)
         count = int(num_segments)
-        wrong = np.flatnonzero(ids >= count)
-        if wrong.size:
-            raise InvalidArgumentError(
-                f"segment_ids[{wrong[0]}] = {ids[wrong[0]]} is out of range [0, {count})"
-            )
+        wrong = np.argwhere(segment_ids >= count)
+        if len(wrong):
+            place = f"[{','.join(map(str, wrong[0]))}]" if segment_ids.ndim else ""
+            found = segment_ids[tuple(wrong[0])]
+            raise InvalidArgumentError(f"segment_ids{place} = {found} is out of range [0, {count})")
         rest = data.shape[segment_ids.ndim :]
         rows = data.reshape((ids.size, *rest))
         start = _start(fold, data.dtype)

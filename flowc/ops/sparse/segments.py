@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Expr
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.math.elementwise import widened
+from flowc.ops.reductions.checked_places import check_places
 from flowc.ops.reductions.segment_counts import counted_sparse_segments
+from flowc.ops.reductions.segments import last_segment
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -48,9 +49,7 @@ def _infer(c: Inference) -> Dims:
             node=c.node_name,
             hint=f"use {c.op.tf_name}WithNumSegments, which says how many segments there are",
         )
-    if ids.size and ids.min() < 0:
-        raise c.fail("segment ids must be >= 0")
-    return ((int(ids[-1]) + 1 if ids.size else 0), *c.dims(0)[1:])
+    return (last_segment(c, ids) + 1, *c.dims(0)[1:])
 
 
 def _infer_counted(c: Inference) -> Dims:
@@ -84,7 +83,10 @@ def _narrowed(b: Builder, x: Value, like: Value) -> Value:
 def _build(fold: str) -> Callable[[Builder, Node], Value]:
     def build(b: Builder, node: Node) -> Value:
         data, indices, ids = node.inputs[:3]
-        count = b.reshape(b.sizes(node.output.dims[:1]), ())
+        count = b.scalar_size(node.output.dims[0], dtypes.i64)
+        ids = b.checked_places(ids, count, kind="segments")
+        extent = b.scalar_size(data.dims[0], dtypes.i64)
+        indices = b.checked_places(indices, extent, kind="rows")
         rows = _widened(b, b.gather(data, indices, np.int32(0)))
         total = b.unsorted_segment_sum(rows, ids, count)
         if fold != "sum":
@@ -99,10 +101,12 @@ def _build_grad(fold: str) -> Callable[[Builder, Node], Value]:
     def build(b: Builder, node: Node) -> Value:
         grad, indices, ids = node.inputs[:3]
         dy = _widened(b, grad)
+        segments = b.scalar_size(dy.dims[0], dtypes.i64)
+        ids = b.checked_places(ids, segments, kind="segments of a gradient")
         if fold != "sum":
-            count = b.reshape(b.sizes(dy.dims[:1]), ())
-            dy = b.mul(dy, _beside(b, _scales(b, fold, ids, count, dy.type.dtype), dy))
-        count = b.reshape(b.sizes(node.output.dims[:1]), ())
+            dy = b.mul(dy, _beside(b, _scales(b, fold, ids, segments, dy.type.dtype), dy))
+        count = b.scalar_size(node.output.dims[0], dtypes.i64)
+        indices = b.checked_places(indices, count, kind="rows of a gradient")
         rows = b.gather(dy, ids, np.int32(0))
         return _narrowed(b, b.unsorted_segment_sum(rows, indices, count), grad)
 
@@ -117,26 +121,14 @@ def _scale_arrays(fold: str, ids: np.ndarray, count: int, kind: Any) -> np.ndarr
     return np.asarray(1, kind) / (np.sqrt(rows) if fold == "sqrt_n" else rows)
 
 
-def _check_ids(ids: np.ndarray, count: int) -> None:
-    if (np.diff(ids.astype(np.int64)) < 0).any():
-        raise InvalidArgumentError("segment ids are not increasing")
-    if ids.size and not 0 <= ids[0] <= ids[-1] < count:
-        raise InvalidArgumentError(f"Segment id {ids[-1]} out of range [0, {count})")
-
-
-def _check_rows_read(places: np.ndarray, count: int) -> None:
-    if places.size and not 0 <= int(places.min()) <= int(places.max()) < count:
-        raise InvalidArgumentError(f"an index is not in [0, {count})")
-
-
 def _reference(fold: str) -> Callable[..., np.ndarray]:
     def reference(
         data: np.ndarray, indices: np.ndarray, ids: np.ndarray, number: Any = None
     ) -> np.ndarray:
         last = int(ids[-1]) + 1 if ids.size else 0
         count = last if number is None else int(number)
-        _check_ids(ids, count)
-        _check_rows_read(indices, len(data))
+        check_places(ids, count, "segments")
+        check_places(indices, len(data), "rows")
         total = np.zeros((count, *data.shape[1:]), widened(data[:0]).dtype)
         np.add.at(total, ids, widened(data[indices]))
         if fold != "sum":
@@ -152,8 +144,8 @@ def _reference_grad(fold: str) -> Callable[..., np.ndarray]:
         grad: np.ndarray, indices: np.ndarray, ids: np.ndarray, count: np.ndarray
     ) -> np.ndarray:
         dy = widened(grad)
-        _check_rows_read(ids, len(grad))
-        _check_rows_read(indices, int(count))
+        check_places(ids, len(grad), "segments of a gradient")
+        check_places(indices, int(count), "rows of a gradient")
         if fold != "sum":
             scales = _scale_arrays(fold, ids, len(grad), dy.dtype)
             dy = dy * scales.reshape(-1, *(1,) * (grad.ndim - 1))
@@ -231,10 +223,8 @@ def _infer_rows(c: Inference) -> list[Dims]:
 def _build_rows(fold: str) -> Callable[[Builder, Node], list[Value]]:
     def build(b: Builder, node: Node) -> list[Value]:
         dy, indices, ids, size = node.inputs
-        kind = indices.type.dtype
-        zero, one = (b.const(np.array(n, kind.numpy)) for n in (0, 1))
-        every = b.range(zero, b.cast(size, DstT=kind), one)
-        inside = b.gather(every, indices, np.int32(0))  # the run fails where one is not there
+        zero = b.const(np.zeros((), indices.type.dtype.numpy))
+        inside = b.checked_places(indices, b.cast(size, DstT=dtypes.i64), kind="rows of a gradient")
         distinct, _ = b.unique(inside)
         ordered, _ = b.top_k(b.invert(distinct), b.scalar_size(distinct.dims[0]))
         rows = b.invert(ordered)
@@ -252,6 +242,7 @@ def _reference_rows(fold: str) -> Callable[..., list[np.ndarray]]:
     def reference(
         grad: np.ndarray, indices: np.ndarray, ids: np.ndarray, count: np.ndarray
     ) -> list[np.ndarray]:
+        check_places(indices, int(count), "rows of a gradient")
         rows = np.unique(indices)
         return [dense(grad, indices, ids, count)[rows], rows]
 
