@@ -246,6 +246,12 @@ class HostRun:
         """The same for what outlasts this run, until `cancel` ends it."""
         return HostRun(cancel, self.states, 0, self._functions, self.max_memory)
 
+    def until(self, cancel: CancelToken) -> HostRun:
+        """The same for a part of this run, which `cancel` ends."""
+        found = copy(self)
+        found.cancel = cancel
+        return found
+
     def impatient(self) -> HostRun:
         """The same for a step that is only tried: where it has to wait, it ends with a
         `WouldWaitError`, as if it had not begun."""

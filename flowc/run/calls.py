@@ -6,6 +6,8 @@ In: arrays in the order of a program's feeds. Out: results in the structure that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.graph import Tensor
+from flowc.ir.host_run import CancelToken, HostRun, WouldWaitError
 from flowc.ir.program_spec import TensorSpec
 from flowc.run.fetches import Rebuild, feed_array
 from flowc.run.host_ranks import Outdated
@@ -121,23 +124,107 @@ class SegmentedCall:
     segments: Sequence[Segment]
     tensors: Sequence[Tensor]
     feeds: Sequence[Tensor]
-    run: Callable[[Segment, Mapping[Tensor, Array], float], Sequence[Any]]
+    run: Callable[[Segment, Mapping[Tensor, Array], HostRun], Sequence[Any]]
     state: RunState
     rebuild: Rebuild
 
     def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
         whole = self.state.host_run(timeout)
         found = dict(zip(self.feeds, map(_texts_as_bytes, arrays)))
-        for segment in self.segments:
-            whole.check()
-            given = {t: found[t] for t in segment.feeds}
-            results = self.run(segment, given, whole.left)
-            try:
-                found |= {t: feed_array(t, value) for t, value in zip(segment.tensors, results)}
-            except (TypeError, ValueError) as error:  # the graph says other things of a step
-                raise InvalidArgumentError(str(error)) from error
+        if any(segment.may_wait for segment in self.segments):
+            with _SideBySide(whole, self.run, found) as run:
+                run.all(self.segments)
+        else:
+            for segment in self.segments:
+                whole.check()
+                _keep(found, segment, self.run(segment, _given(found, segment), whole))
         results = [found[t] for t in self.tensors]
         return self.rebuild([r if r.ndim else r[()] for r in results])
+
+
+def _given(found: Mapping[Tensor, Array], segment: Segment) -> dict[Tensor, Array]:
+    return {t: found[t] for t in segment.feeds}
+
+
+def _keep(found: dict[Tensor, Array], segment: Segment, results: Sequence[Any]) -> None:
+    """Adds what a segment computed."""
+    try:
+        found |= {t: feed_array(t, value) for t, value in zip(segment.tensors, results)}
+    except (TypeError, ValueError) as error:  # the graph says other things of a step
+        raise InvalidArgumentError(str(error)) from error
+
+
+class _SideBySide:
+    """Segments of a run of which some wait for what others do, or other runs do.
+
+    A step that would wait is left until nothing else can go on. Then each that is left waits in a
+    thread of its own, as in TensorFlow, until one of them ends. What is raised ends them all, and
+    no thread is left behind.
+    """
+
+    def __init__(
+        self,
+        run: HostRun,
+        run_segment: Callable[[Segment, Mapping[Tensor, Array], HostRun], Sequence[Any]],
+        found: dict[Tensor, Array],
+    ) -> None:
+        self._whole, self._run_segment, self._found = run, run_segment, found
+        self._cancel = CancelToken()
+        self._run = run.until(self._cancel)
+        self._waiting: dict[Future[Sequence[Any]], Segment] = {}
+        self._done: set[Segment] = set()
+        self._open = ExitStack()
+
+    def __enter__(self) -> _SideBySide:
+        self._open.enter_context(self._whole.cancel.waking(self._cancel.cancel))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cancel.cancel()
+        self._open.close()
+
+    def all(self, segments: Sequence[Segment]) -> None:
+        """Runs them."""
+        left = list(segments)
+        while left or self._waiting:
+            deferred = [segment for segment in left if not self._goes_on(segment)]
+            if len(deferred) == len(left):
+                left = [s for s in deferred if not s.after <= self._done]
+                self._wait_for_one([s for s in deferred if s.after <= self._done])
+            else:
+                left = deferred
+
+    def _goes_on(self, segment: Segment) -> bool:
+        """Whether a segment ran now, without waiting."""
+        self._whole.check()
+        if not segment.after <= self._done or (segment.may_wait and not segment.is_tried):
+            return False
+        run = self._run.impatient() if segment.is_tried else self._run
+        try:
+            results = self._run_segment(segment, _given(self._found, segment), run)
+        except WouldWaitError:
+            return False
+        self._finish(segment, results)
+        return True
+
+    def _wait_for_one(self, segments: Sequence[Segment]) -> None:
+        """Lets these wait beside those that do already, until one of them has run."""
+        if len(segments) == 1 and not self._waiting:
+            segment = segments[0]
+            given = _given(self._found, segment)
+            self._finish(segment, self._run_segment(segment, given, self._run))
+            return
+        for segment in segments:
+            # A thread more than others have: none of them waits for a place.
+            thread = self._open.enter_context(ThreadPoolExecutor(1))
+            given = _given(self._found, segment)
+            self._waiting[thread.submit(self._run_segment, segment, given, self._run)] = segment
+        for future in wait(self._waiting, return_when=FIRST_COMPLETED).done:
+            self._finish(self._waiting.pop(future), future.result())
+
+    def _finish(self, segment: Segment, results: Sequence[Any]) -> None:
+        _keep(self._found, segment, results)
+        self._done.add(segment)
 
 
 def call_of(

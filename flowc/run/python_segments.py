@@ -3,7 +3,7 @@
 In: a segment of host steps, and of nodes that only pass values or strings to them or put values
 side by side, as graphs that save, restore and fill queues are made of. Out: its results.
 Invariants: any other segment is refused, and compiled; what a step of Python does is the same
-either way; a step at a queue that has to wait lets those go first that do not depend on it.
+either way.
 """
 
 from __future__ import annotations
@@ -24,12 +24,6 @@ from flowc.run.segments import Segment, needed
 
 Array = np.ndarray[Any, Any]
 _PASSED = {dtypes.string, dtypes.resource}  # handles of queues are strings, too
-# Steps that have done nothing where they wait; one that puts in several elements may have.
-_TRIED = frozenset(
-    name + version
-    for name in ("QueueEnqueue", "QueueDequeue", "QueueDequeueMany", "QueueDequeueUpTo")
-    for version in ("", "V2")
-)
 Step = Callable[[Sequence[Array], HostRun], Sequence[Array]]
 
 
@@ -39,40 +33,13 @@ class PythonSegment:
     def __init__(self, segment: Segment, steps: Mapping[Operation, Step]) -> None:
         self._segment = segment
         self._steps = [_Placed(op, step, op.inputs, op.outputs) for op, step in steps.items()]
-        at_queues = [op for op in steps if op.type.startswith(("QueueEnqueue", "QueueDequeue"))]
-        self._may_defer = len(at_queues) > 1
 
     def run(self, given: Mapping[Tensor, Array], run: HostRun) -> list[Array]:
         """The values of the segment's tensors."""
         found = dict(given)
-        if self._may_defer:
-            self._run_ready_ones_first(found, run)
-        else:
-            for placed in self._steps:
-                placed.run(found, run)
+        for placed in self._steps:
+            placed.run(found, run)
         return [found[t] for t in self._segment.tensors]
-
-    def _run_ready_ones_first(self, found: dict[Tensor, Array], run: HostRun) -> None:
-        """Those that would wait are tried again after others, and wait once none can go on."""
-        left, patient = self._steps, False
-        while left:
-            deferred: list[_Placed] = []
-            waiting: set[Operation] = set()
-            for placed in left:
-                op = placed.op
-                if any(t.op in waiting for t in op.inputs) or waiting & {*op.control_inputs}:
-                    waiting.add(op)
-                    deferred.append(placed)
-                    continue
-                try:
-                    tries = op.type in _TRIED and not patient
-                    placed.run(found, run.impatient() if tries else run)
-                    patient = False
-                except WouldWaitError:
-                    waiting.add(op)
-                    deferred.append(placed)
-            patient = len(deferred) == len(left)
-            left = deferred
 
 
 @dataclass(frozen=True, slots=True)

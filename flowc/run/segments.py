@@ -4,6 +4,9 @@ In: what is asked of a graph, and what is fed. Out: its segments, each a fetch s
 run one after another: what one computes and a later one needs is fed to that. Invariants: a node
 with an effect is in one segment; a segment has either steps that may block or variables; a tensor
 has one value in all segments, but for a name of a variable's memory (`v/read`), which is read anew.
+Where one step puts in what another may wait for (`run([q.dequeue(), q.enqueue(x)])`), each step at
+such a state is a segment of its own, and so is what depends on the same of them: the others go on
+while one waits.
 
 A fetch set that has no need of it is one segment: so is one with TensorFlow 1's switches and
 loops, whose tensors may be dead, and one in which a reference to a variable passes from one segment
@@ -12,8 +15,9 @@ to another.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from flowc import dtypes
 from flowc.graph import Operation, Tensor
@@ -25,15 +29,42 @@ HANDLES = (dtypes.resource, dtypes.variant)
 CONTROL = FRAME_TYPES | {SWITCH_N}
 
 
+def _versions(*types: str) -> frozenset[str]:
+    return frozenset(name + version for name in types for version in ("", "V2"))
+
+
+# Steps at a state that has two ends: what puts in, or closes, and what takes out.
+_PUTS = _versions(
+    *("QueueEnqueue", "QueueEnqueueMany", "QueueClose", "Stage"),
+    *("BarrierInsertMany", "BarrierClose", "AccumulatorApplyGradient"),
+    *("SparseAccumulatorApplyGradient", "ResourceAccumulatorApplyGradient"),
+)
+_TAKES = _versions(
+    *("QueueDequeue", "QueueDequeueMany", "QueueDequeueUpTo", "Unstage", "StagePeek"),
+    *("BarrierTakeMany", "ReaderRead", "ReaderReadUpTo", "AccumulatorTakeGradient"),
+    *("SparseAccumulatorTakeGradient", "ResourceAccumulatorTakeGradient"),
+)
+# Those that have done nothing where they wait; one that puts in several elements may have.
+_TRIED = _versions(
+    *("QueueEnqueue", "QueueDequeue", "QueueDequeueMany", "QueueDequeueUpTo"),
+    *("Stage", "Unstage", "StagePeek"),
+)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
     """Tensors to compute and operations to run, where `done` ran before. `feeds`: what it needs of
-    what is fed and of what earlier segments computed."""
+    what is fed and of what earlier segments computed. `after`: the segments that run before it.
+    `may_wait`: it is a step that waits for others of the same run, perhaps; `is_tried`: one that
+    may be tried, and has done nothing where it has to wait."""
 
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
     feeds: tuple[Tensor, ...] = ()
     done: frozenset[Operation] = frozenset()
+    after: frozenset[Segment] = frozenset()
+    may_wait: bool = False
+    is_tried: bool = False
 
     def needs(self, fed: Collection[Tensor]) -> list[Operation]:
         """The operations that run, each after what it depends on."""
@@ -55,30 +86,145 @@ def segments_of(
     """The segments of what is asked, which has a step that may block, in order; none where it is
     one."""
     order = needed([*(t.op for t in tensors if t not in fed), *operations], fed)
-    if not any(_has_state(op) for op in order) or any(op.type in CONTROL for op in order):
+    ends = _two_ended(order, fed)
+    if not (ends or any(map(_has_state, order))) or any(op.type in CONTROL for op in order):
         return []
     levels = _Levels(order, fed)
-    crossing = levels.crossing()
+    places = _places(levels, ends)
+    crossing = _crossing(order, fed, places)
     if any(t.is_ref or t.base_dtype in HANDLES for t in crossing):
         return []
-    of = levels.of
+    return _in_order(tensors, order, fed, levels, places, crossing)
+
+
+def _in_order(
+    tensors: Sequence[Tensor],
+    order: Sequence[Operation],
+    fed: Collection[Tensor],
+    levels: _Levels,
+    places: Mapping[Operation, Place],
+    crossing: Sequence[Tensor],
+) -> list[Segment]:
     # Contents of variables that are asked for are read where variables are touched last.
-    late = max((level for level in of.values() if level % 2 == 0), default=0)
-    wanted = {t: of[t.op] for t in crossing}
-    wanted |= {t: of.get(t.op, late) for t in tensors if t not in fed}
-    reading = (level - 1 for level, read in levels.read.items() if read)
-    numbers = sorted({*of.values(), *wanted.values(), *reading})
-    found: list[Segment] = []
-    for level in numbers:
-        given = dict.fromkeys(t for t, where in wanted.items() if where == level)
-        given |= dict.fromkeys(levels.read.get(level + 1, ()))
-        ends = _ends([op for op in order if of.get(op) == level], fed)
-        done = frozenset(op for op in order if of.get(op, level) < level)
+    late = max((place for place in places.values() if place[0] % 2 == 0), default=Place(0))
+    wanted = {t: places[t.op] for t in crossing}
+    wanted |= {t: places.get(t.op, late) for t in tensors if t not in fed}
+    operands = _operands(fed, levels, places)
+    wanted |= {t: Place(level) for t, level in operands.items() if t not in wanted}
+    reading = (Place(level - 1) for level, read in levels.read.items() if read)
+    found: dict[Place, Segment] = {}
+    for place in sorted({*places.values(), *wanted.values(), *reading}):
+        level, depth, _ = place
+        given = dict.fromkeys(t for t, where in wanted.items() if where == place)
+        if place == Place(level):
+            given |= dict.fromkeys(levels.read.get(level + 1, ()))
+        inside = [op for op in order if places.get(op) == place]
+        ends = _ends(inside, fed)
+        done = frozenset(op for op in order if places.get(op, place) < place)
         cut = {*fed, *levels.read.get(level, ()), *(t for t in crossing if t.op in done)}
-        inside = needed([*(t.op for t in given), *ends], cut, done)
-        feeds = dict.fromkeys(t for op in inside for t in op.inputs if t in cut)
-        found.append(Segment(tuple(given), tuple(ends), tuple(feeds), done))
-    return found if len(found) > 1 else []
+        waits = depth % 2 == 1
+        if waits:
+            cut |= operands.keys()
+        runs = needed([*(t.op for t in given), *ends], cut, done)
+        feeds = tuple(dict.fromkeys(t for op in runs for t in op.inputs if t in cut))
+        before = {places[o] for op in runs for o in _before(op, fed) if o in done}
+        after = frozenset(
+            earlier
+            for where, earlier in found.items()
+            if where in before
+            or not {*earlier.tensors}.isdisjoint(feeds)
+            or (level % 2 == 0 and where[0] % 2 == 0)
+        )
+        is_tried = waits and inside[0].type in _TRIED
+        found[place] = Segment(tuple(given), tuple(ends), feeds, done, after, waits, is_tried)
+    return list(found.values()) if len(found) > 1 else []
+
+
+class Place(NamedTuple):
+    """Where an operation runs. `depth`: odd for a step that is a segment of its own; it grows with
+    the steps of that kind that it depends on. `number` tells segments of one depth apart."""
+
+    level: int
+    depth: int = 0
+    number: int = 0
+
+
+def _places(
+    levels: _Levels, ends: Mapping[Operation, frozenset[Operation]]
+) -> dict[Operation, Place]:
+    """The place of each operation that has a level. `ends`: what `_two_ended` found."""
+    numbers: dict[Any, int] = {}
+    found: dict[Operation, Place] = {}
+    for op, level in levels.of.items():
+        if not ends or level % 2 == 0:
+            found[op] = Place(level)
+            continue
+        steps = ends[op]
+        is_step = op.type in _PUTS or op.type in _TAKES
+        number = 0 if not (steps or is_step) else len(numbers) + 1
+        number = numbers.setdefault(op if is_step else steps, number)
+        found[op] = Place(level, 2 * len(steps) + is_step, number)
+    return found
+
+
+def _two_ended(
+    order: Sequence[Operation], fed: Collection[Tensor]
+) -> dict[Operation, frozenset[Operation]]:
+    """The steps at states that each operation depends on, where one puts in what another one may
+    wait for; nothing where none does."""
+    puts = [op for op in order if op.type in _PUTS]
+    takes = [op for op in order if op.type in _TAKES]
+    if not {s for op in puts for s in _states(op)} & {s for op in takes for s in _states(op)}:
+        return {}
+    steps, found = {*puts, *takes}, dict[Operation, frozenset[Operation]]()
+    for op in order:
+        before = _before(op, fed)
+        found[op] = frozenset(steps.intersection(before)).union(*(found[o] for o in before))
+    for put in puts:
+        for take in takes:
+            if put not in found[take] and take not in found[put] and _states(put) & _states(take):
+                return found
+    return {}
+
+
+def _states(op: Operation) -> set[object]:
+    """What names the states that a step is at."""
+    handles = [t.op for t in op.inputs if t.is_ref or t.base_dtype in HANDLES]
+    found = set[object]()
+    for handle in handles or [op]:
+        while handle.inputs and has_trait(handle.type, "identity"):
+            handle = handle.inputs[0].op
+        attrs = handle.attrs
+        found.add((attrs.get("container") or "", attrs.get("shared_name") or handle.name))
+    return found
+
+
+def _operands(
+    fed: Collection[Tensor], levels: _Levels, places: Mapping[Operation, Place]
+) -> dict[Tensor, int]:
+    """What the steps with a segment of their own need of what is computed wherever it is needed: it
+    is computed first in their level, as Python alone runs them."""
+    return {
+        t: place.level
+        for op, place in places.items()
+        if place.depth % 2
+        for t in op.inputs
+        if t not in fed and t.op not in places and t.op not in levels.named
+        if t.op.inputs and not t.is_ref and t.base_dtype not in HANDLES
+    }
+
+
+def _crossing(
+    order: Sequence[Operation], fed: Collection[Tensor], places: Mapping[Operation, Place]
+) -> list[Tensor]:
+    """What a segment computes and a later one needs."""
+    found = {
+        t: None
+        for op in order
+        for t in op.inputs
+        if t not in fed and t.op in places and places[t.op] != places.get(op)
+    }
+    return list(found)
 
 
 def _has_state(op: Operation) -> bool:
@@ -112,7 +258,6 @@ class _Levels:
     """
 
     def __init__(self, order: Sequence[Operation], fed: Collection[Tensor]) -> None:
-        self._order = order
         self._fed = fed
         self.of: dict[Operation, int] = {}
         self.named: set[Operation] = set()
@@ -157,16 +302,6 @@ class _Levels:
             # As in TensorFlow: another name for the memory of the variable.
             return has_trait(op.type, "identity") and not op.control_inputs
         return all(t not in self._fed for t in op.inputs) or all(map(_is_size, op.outputs))
-
-    def crossing(self) -> list[Tensor]:
-        """What a segment computes and a later one needs."""
-        found = {
-            t: None
-            for op in self._order
-            for t in op.inputs
-            if t not in self._fed and t.op in self.of and self.of[t.op] != self.of.get(op)
-        }
-        return list(found)
 
 
 def _is_size(tensor: Tensor) -> bool:

@@ -373,7 +373,7 @@ class Session:
         _check_shapes(fed)
         step.feed(fed)
         segment = step.segment(*asked)
-        results = self._run_segment(segment, step.given(segment), 0)
+        results = self._run_segment(segment, step.given(segment), self._state.host_run(0))
         step.finish(segment, results, [*asked[0], *asked[1]])
         if not step.pending:
             del self._partial_runs[handle]
@@ -458,17 +458,17 @@ class Session:
                 self._calls.clear()
 
     def _run_segment(
-        self, segment: Segment, given: Mapping[Tensor, np.ndarray], timeout: float
+        self, segment: Segment, given: Mapping[Tensor, np.ndarray], run: HostRun
     ) -> Sequence[np.ndarray]:
         alone = self._programs.alone(segment)
         if alone is not None:
-            return alone.run(given, self._state.host_run(timeout))
+            return alone.run(given, run)
         key = (self._variables.version, segment, *map(form_of_array, given.values()))
         call = self._calls.get(key)
         if call is not None:
             with suppress(Outdated, NegativeSizeError):
-                return call(given.values(), timeout)
-        return self._run_program(segment, given, timeout, lambda results: results, key)
+                return call(given.values(), run.left)
+        return self._run_program(segment, given, run.left, lambda results: results, key)
 
     def _request(self, fetches: Any, feeds: Any) -> Request | None:
         """What is asked of a loaded graph that nobody has looked at: it may be known from before,

@@ -314,3 +314,89 @@ def test_states_are_found_by_id() -> None:
         states.find("q", Gate, Gate)  # type: ignore[type-var]
     states.close()
     assert one.is_closed and states.find("q", Slots, lambda: Slots(2)) is not one
+
+
+# -- steps of one run that wait for each other
+
+
+def _steps_that_meet() -> dict[str, tuple[Any, Any, Any]]:
+    """By name what to run first, what to run at once, and what that gives."""
+    x = tf.constant(3.0)
+    y = x * x + tf.square(x)  # computed natively: 18
+    queue = tf.FIFOQueue(1, [tf.float32], [()], name="one")
+    full = tf.FIFOQueue(1, [tf.float32], [()], name="full")
+    of_many = tf.FIFOQueue(2, [tf.float32], [()], name="of_many")
+    first, second = (tf.FIFOQueue(1, [tf.float32], [()], name=n) for n in ("first", "second"))
+    learnt = tf.FIFOQueue(1, [tf.float32], [()], name="learnt")
+    weight = tf.get_variable("weight", initializer=tf.constant(2.0))
+    closed = tf.FIFOQueue(1, [tf.float32], [()], name="closed")
+    raw = tf.raw_ops
+    area = {"dtypes": [tf.float32], "capacity": 1, "shared_name": "area"}
+    return {
+        "empty": (None, [tf.sqrt(queue.dequeue()), queue.enqueue(y * 2)], [6.0, None]),
+        "full": (full.enqueue(4.0), [full.enqueue(y), full.dequeue() + 1], [None, 5.0]),
+        "many": (
+            None,
+            [of_many.enqueue_many([tf.stack([y, x, x, y, x])]), of_many.dequeue_many(4)],
+            [None, [18.0, 3.0, 3.0, 18.0]],
+        ),
+        "in turn": (
+            None,
+            [second.dequeue() + 1, second.enqueue(first.dequeue() * y), first.enqueue(y)],
+            [325.0, None, None],
+        ),
+        "variables": (
+            None,
+            [tf.assign_add(weight, learnt.dequeue()), learnt.enqueue(weight * y)],
+            [38.0, None],
+        ),
+        "areas": (
+            raw.Stage(values=[x], **area),
+            [raw.Stage(values=[y], **area), raw.Unstage(**area)],
+            [None, [3.0]],
+        ),
+        "closed": (None, [closed.dequeue() + y, closed.close()], errors.OutOfRangeError),
+    }
+
+
+def test_steps_of_one_run_wait_for_each_other() -> None:
+    steps = _steps_that_meet()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        threads = threading.active_count()
+        options = tf.RunOptions(timeout_in_ms=LONG * 1000)
+        for name, (before, at_once, expected) in steps.items():
+            if before is not None:
+                session.run(before)
+            if isinstance(expected, list):
+                found = session.run(at_once, options=options)
+                for value, wanted in zip(found, expected, strict=True):
+                    assert (value is None) == (wanted is None)
+                    if wanted is not None:
+                        np.testing.assert_allclose(value, wanted, rtol=1e-6, err_msg=name)
+            else:
+                with pytest.raises(expected):
+                    session.run(at_once, options=options)
+            assert threading.active_count() == threads, name
+
+
+def test_what_ends_a_run_ends_all_its_steps_that_wait() -> None:
+    threads = threading.active_count()
+    queue = tf.FIFOQueue(9, [tf.float32], [()])
+    other = tf.FIFOQueue(1, [tf.float32], [()])
+    x = tf.placeholder(tf.float32, [])
+    at_once = [queue.dequeue_many(8), queue.enqueue(x * 2), other.dequeue() + x, other.size()]
+    session = tf.Session()
+    session.run(other.size())
+    with pytest.raises(errors.DeadlineExceededError):
+        session.run(at_once, {x: 1.0}, options=tf.RunOptions(timeout_in_ms=300))
+    with ThreadPoolExecutor(1) as pool:
+        blocked = pool.submit(session.run, at_once, {x: 1.0})
+        session.run(other.close())
+        with pytest.raises(errors.OutOfRangeError, match="closed"):
+            blocked.result(LONG)
+        blocked = pool.submit(session.run, [*at_once[:2], queue.close()], {x: 1.0})
+        with pytest.raises(errors.OpError):
+            blocked.result(LONG)
+    session.close()
+    assert threading.active_count() == threads

@@ -105,6 +105,8 @@ class Model:
             first.left = len(self.items)
         if len(self.items) <= (0 if self.is_closed else self.least):
             return False
+        if self.kind == "PriorityQueue" and len(self.items) < first.left and not first.taken:
+            return False  # a batch is sorted: it leaves as a whole
         at = self.items.index(min(self.items)) if self.kind == "PriorityQueue" else 0
         first.taken.append(self.items.pop(at))
         first.left -= 1

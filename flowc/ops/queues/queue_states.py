@@ -374,6 +374,11 @@ class PrioritizedQueue(Queue):
         for element in elements:
             self._put(element)
 
+    def _takable(self, wanted: int = 1) -> int:
+        # A batch is sorted: none of it leaves before the whole is there.
+        size = len(self._elements)
+        return size if size >= wanted else 0
+
 
 KINDS: dict[str, type[Queue]] = {
     kind.kind: kind for kind in (Queue, PaddingQueue, ShuffleQueue, PrioritizedQueue)
