@@ -32,7 +32,7 @@ def _count(x: Extractor, ids: Value) -> Value:
     behind_none = b.concat(
         b.const(np.full(1, -1, np.int64)), b.cast(ids, DstT=dtypes.i64), np.int32(0)
     )
-    last = b.reshape(b.slice(behind_none, b.sizes((n,), dtypes.i64), (1,)), ())
+    last = b.reshape(b.slice(behind_none, b.sizes((n,), dtypes.i64), np.ones(1, np.int64)), ())
     count = b.maximum(b.add(last, one), zero)
     some = b.minimum(b.scalar_size(n, dtypes.i64), one)
     b.check(b.greater_equal(count, some), message="segment ids must be >= 0")
