@@ -373,11 +373,25 @@ class Session:
         _check_shapes(fed)
         step.feed(fed)
         segment = step.segment(*asked)
-        results = self._run_segment(segment, step.given(segment), self._state.host_run(0))
+        results = self._run_part(segment, step.given(segment))
         step.finish(segment, results, [*asked[0], *asked[1]])
         if not step.pending:
             del self._partial_runs[handle]
         return wanted.rebuild(step.values(asked[0]))
+
+    def _run_part(
+        self, segment: Segment, given: Mapping[Tensor, np.ndarray]
+    ) -> Sequence[np.ndarray]:
+        """The part of a step that a partial run computes; the first one may have steps that wait
+        for each other."""
+        asked = Segment(segment.tensors, segment.operations)
+        parts = [] if segment.done else self._programs.segments(asked, given)
+        if not any(part.may_wait for part in parts):
+            return self._run_segment(segment, given, self._state.host_run(0))
+        whole = SegmentedCall(
+            parts, segment.tensors, list(given), self._run_segment, self._state, list
+        )
+        return whole(given.values())
 
     def _run_slowly(self, fetches: Any, feeds: Mapping[Any, Any], key: Any, timeout: float) -> Any:
         """Checks everything, compiles if need be, and remembers the call for `run`."""

@@ -400,3 +400,13 @@ def test_what_ends_a_run_ends_all_its_steps_that_wait() -> None:
             blocked.result(LONG)
     session.close()
     assert threading.active_count() == threads
+
+
+def test_steps_of_a_partial_run_wait_for_each_other() -> None:
+    queue = tf.FIFOQueue(2, [tf.int32], [()])
+    x = tf.placeholder(tf.int32, [])
+    taken, put, doubled = queue.dequeue(), queue.enqueue(x), x * 2
+    with tf.Session() as session:
+        step = session.partial_run_setup([taken, put, doubled], [x])
+        assert session.partial_run(step, [taken, put], {x: 3}) == [3, None]
+        assert session.partial_run(step, doubled) == 6
