@@ -154,9 +154,11 @@ def _check_types(
 ) -> None:
     """What a record's type rule refuses is refused before it is written in terms of values: a file
     may hold what no program could build."""
-    if given and all(isinstance(bound, Value) for bound in given):
+    values = [bound for bound in given if isinstance(bound, Value)]
+    if values and len(values) == len(given):
+        stated = {n: v for n, v in attrs.items() if n not in record.signature.inferred_attrs}
         with contextlib.suppress(NeedsContent):
-            scope.b.infer(record, [bound for bound in given if isinstance(bound, Value)], attrs, ())
+            scope.b.infer(record, values, stated, ())
 
 
 def _what_decides(value: Value) -> str:
