@@ -115,6 +115,7 @@ def described(graph: Graph) -> dict[str, Any]:
     inputs, outputs, defaults, problem = _ports_of(graph)
     feeds, fetches = [t for _, t, _ in inputs], [t for _, t, _ in outputs]
     needed = [(name, node.type) for name, node in needed_nodes(graph, fetches, [], feeds)]
+    needed_names = {name for name, _ in needed}
     cannot = grouped(n for n in needed if not is_supported(n[1]))
     return {
         "schema": SCHEMA,
@@ -142,7 +143,12 @@ def described(graph: Graph) -> dict[str, Any]:
         "cannot_compile": cannot,
         "not_in_a_library": not (problem or cannot) and _needs_python(graph),
         "malformed": [
-            {"node": fault.node, "op": fault.op_type, "fault": fault.text}
+            {
+                "node": fault.node,
+                "op": fault.op_type,
+                "fault": fault.text,
+                "needed": name in needed_names,
+            }
             for name, node in everything
             for fault in faults_of(name, node)
         ],
@@ -346,7 +352,13 @@ def _op_lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"  {count:6}  {op_type}{mark}")
     if not found["needed_nodes"]:
         return lines
-    if not cannot:
+    faulty = {row["node"] for row in found["malformed"] if row["needed"]}
+    if faulty:
+        are = "nodes are" if len(faulty) > 1 else "node is"
+        lines.append(
+            f"flowc cannot compile these outputs: {len(faulty)} {are} malformed (see above)"
+        )
+    elif not cannot:
         nodes = f"{found['needed_nodes']:,} nodes"
         if found["not_in_a_library"]:
             lines.append(

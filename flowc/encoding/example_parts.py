@@ -156,7 +156,7 @@ def _packed(kind: int, features: Sequence[bytes]) -> tuple[Array, Array]:
     if len(heads) == 1:
         ((length, head),) = heads.items()
         rows = np.frombuffer(b"".join(features), np.uint8).reshape(count, length)
-        if (rows[:, : len(head)] == np.frombuffer(head, np.uint8)).all():
+        if len(head) <= length and (rows[:, : len(head)] == np.frombuffer(head, np.uint8)).all():
             packed = np.ascontiguousarray(rows[:, len(head) :])
             sizes = np.full(count, length - len(head), np.int64)
             if _is_whole(kind, packed.reshape(-1), sizes):

@@ -7,6 +7,7 @@ its record says decides: it is emitted as it is, written in terms of values (`Ex
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
@@ -126,7 +127,9 @@ def _by_record(
         shapes = partial(source.output_shapes, key)
         x = NodeExtractor(region.extraction, scope, name, region.callers, shapes)
         given = [_given(region, key, i, bound) for i, bound in enumerate(inputs)]
-        return emit(x, given, with_defaults(record, attrs))
+        full = with_defaults(record, attrs)
+        _check_types(scope, record, given, full)
+        return emit(x, given, full)
     if "identity" in record.traits and _passes(region, key, record, inputs[0]):
         return [_given(region, key, 0, inputs[0])]
     if record.name == "const":
@@ -144,6 +147,18 @@ def _by_record(
     if isinstance(first, Resource) and first.info.get("is_ref"):
         region.extraction.shared[node.output] = first
     return node.outputs
+
+
+def _check_types(
+    scope: BodyBuilder, record: Op, given: Sequence[Bound], attrs: Mapping[str, Any]
+) -> None:
+    """What a record's type rule refuses is refused before it is written in terms of values: a file
+    may hold what no program could build."""
+    values = [bound for bound in given if isinstance(bound, Value)]
+    if values and len(values) == len(given):
+        stated = {n: v for n, v in attrs.items() if n not in record.signature.inferred_attrs}
+        with contextlib.suppress(NeedsContent):
+            scope.b.infer(record, values, stated, ())
 
 
 def _what_decides(value: Value) -> str:

@@ -31,10 +31,12 @@ class Notes:
         try:
             file = PlainFile(self._path(subject))
             found: Any = json.loads(bytes(file.read(0, len(file))))
-        except (OSError, ValueError, FlowcError):
+        except (OSError, ValueError, RecursionError, FlowcError):
             return {}
-        good = isinstance(found, dict) and found.get("subject") == subject
-        return dict(found["facts"]) if good else {}
+        facts = found.get("facts") if isinstance(found, dict) else None
+        if not isinstance(facts, dict) or found.get("subject") != subject:
+            return {}
+        return facts if all(isinstance(fact, str) for fact in facts.values()) else {}
 
     def add(self, subject: str, found: dict[str, str]) -> None:
         """Notes more of a subject."""

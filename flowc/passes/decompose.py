@@ -15,7 +15,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, ceildiv, floordiv
+from flowc.ir.dims import Dim, ceildiv, floordiv, symbols_of
 from flowc.ir.lowering import Convolution, Decompose, MatMul, Native
 from flowc.ir.op import op_named
 from flowc.ir.pattern import Match, Pattern, Rewrite, apply_rewrites
@@ -37,9 +37,22 @@ def _kernel_of_gpu(m: Match) -> Sequence[Value] | None:
     return None if found is None else m.b.emit(found, node.inputs, node.attrs).outputs
 
 
-def _expanded(m: Match) -> Value | Sequence[Value]:
-    assert isinstance(m.node.lowering, Decompose)
-    return m.node.lowering.build(m.b, m.node)
+def _expanded(m: Match) -> Sequence[Value]:
+    """What an op expands to, in the node's own sizes: of two that the run finds equal, inference
+    may choose the other one here, which a loop that carries the value would not take."""
+    node, b = m.node, m.b
+    assert isinstance(node.lowering, Decompose)
+    built = node.lowering.build(b, node)
+    found = (built,) if isinstance(built, Value) else tuple(built)
+    own = {size for size, _ in node.sizes}
+    return [
+        new
+        if new.dims == old.dims
+        or own & symbols_of(*old.dims).keys()
+        or new.type.rank != old.type.rank
+        else b.reshape(new, old.dims)
+        for new, old in zip(found, node.outputs)
+    ]
 
 
 def _is_narrow(m: Match) -> bool:

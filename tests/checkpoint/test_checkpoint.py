@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
+from bundle_files import entry, table, write_bundle
 
 from flowc import dtypes
 from flowc.checkpoint.locate import find_checkpoint, latest_checkpoint
 from flowc.checkpoint.reader import CheckpointReader
 from flowc.checkpoint.slices import cover, resolve, slice_key
 from flowc.checkpoint.snappy import decompress
-from flowc.checkpoint.table import MAGIC, masked_crc
 from flowc.errors import DataLossError, FlowcError, NotFoundError
-from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto, SavedTensorSlices
+from flowc.proto.checkpoint_pb2 import BundleHeaderProto, SavedTensorSlices
 
 DATA = Path(__file__).parents[1] / "data" / "import"
 TF1 = DATA / "tf1"
@@ -27,64 +26,6 @@ STEP = 1 if "FLOWC_FUZZ" in os.environ else 7  # from one damaged bit to the nex
 def recorded() -> dict[str, np.ndarray]:
     with np.load(TF1 / "values.npz") as values:
         return {k.replace("|", "/"): values[k] for k in values.files}
-
-
-def varint(value: int) -> bytes:
-    found = bytearray()
-    value &= (1 << 64) - 1
-    while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*found, value])
-
-
-def block(entries: list[tuple[bytes, bytes]], compress: bool = False) -> bytes:
-    content = b"".join(
-        varint(0) + varint(len(k)) + varint(len(v)) + k + v for k, v in entries
-    ) + struct.pack("<II", 0, 1)
-    if compress:
-        content = varint(len(content)) + b"".join(
-            bytes([(len(part) - 1) << 2]) + part
-            for part in (content[i : i + 60] for i in range(0, len(content), 60))
-        )
-    kind = bytes([compress])
-    return content + kind + struct.pack("<I", masked_crc(content + kind))
-
-
-def table(entries: list[tuple[bytes, bytes]], compress: bool = False) -> bytes:
-    """A table of one block, as LevelDB writes it."""
-    data = block(entries, compress)
-    meta = block([])
-    handle = varint(0) + varint(len(data) - 5)
-    index = block([(b"\xff", handle)])
-    meta_handle = varint(len(data)) + varint(len(meta) - 5)
-    index_handle = varint(len(data) + len(meta)) + varint(len(index) - 5)
-    footer = (meta_handle + index_handle).ljust(40, b"\0") + struct.pack("<Q", MAGIC)
-    return data + meta + index + footer
-
-
-def write_bundle(
-    prefix: Path,
-    entries: dict[str, BundleEntryProto],
-    data: bytes,
-    header: BundleHeaderProto | None = None,
-    compress: bool = False,
-) -> str:
-    header = header or BundleHeaderProto(num_shards=1)
-    pairs = [(b"", header.SerializeToString())]
-    pairs += sorted((k.encode("latin-1"), e.SerializeToString()) for k, e in entries.items())
-    Path(f"{prefix}.index").write_bytes(table(pairs, compress))
-    Path(f"{prefix}.data-00000-of-00001").write_bytes(data)
-    return str(prefix)
-
-
-def entry(data: bytes, shape: list[int], dtype: int = 1, **fields: int) -> BundleEntryProto:
-    found = BundleEntryProto(dtype=dtype, size=len(data), crc32c=masked_crc(data))
-    for size in shape:
-        found.shape.dim.add(size=size)
-    for name, value in fields.items():
-        setattr(found, name, value)
-    return found
 
 
 def test_values_are_those_of_tensorflow() -> None:

@@ -369,6 +369,18 @@ def test_inspect_says_what_no_library_can_hold(flowc: Command, tmp_path: Path) -
     assert below in shown and shown.count("  n: i32[") == 1
 
 
+def test_inspect_says_that_a_malformed_node_stands_in_the_way(
+    flowc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "m.pbtxt").write_text(
+        'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }'
+        'node { name: "y" op: "Neg" attr { key: "T" value { type: DT_FLOAT } } }'
+    )
+    shown = flowc("inspect", tmp_path / "m.pbtxt").out
+    assert "malformed: node 'y' (Neg): takes 1 inputs, found 0\n" in shown
+    assert shown.endswith("flowc cannot compile these outputs: 1 node is malformed (see above)\n")
+
+
 def test_inspect_names_what_cannot_be_compiled(flowc: Command, tmp_path: Path) -> None:
     path = tmp_path / "m.pbtxt"
     path.write_text(UNKNOWN_OPS)

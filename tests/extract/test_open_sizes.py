@@ -182,3 +182,26 @@ def test_a_branch_that_is_not_taken_asks_nothing_of_sizes() -> None:
         InvalidArgumentError, match="batch and y_0 must be equal, found 1 and 3; where"
     ):
         program.run({"x": x, "y": y, "joins": True})
+
+
+def test_a_size_given_as_1_meets_an_open_one_in_a_loop() -> None:
+    """What is carried keeps its sizes, whichever of two equal ones an expansion chooses."""
+
+    def sums() -> None:
+        x = tf.placeholder(f32, [None, None, 4], "x")
+        lengths = tf.placeholder(i32, [None], "lengths")
+        steps = tf.shape(x)[1]
+        rows = tf.TensorArray(f32, steps).unstack(tf.transpose(x, [1, 0, 2]))
+        _, found = tf.while_loop(
+            lambda i, total: i < steps,
+            lambda i, total: (i + 1, tf.where(i < lengths, rows.read(i) + total, total)),
+            [0, tf.zeros([tf.shape(x)[0], 4])],
+        )
+        tf.identity(found, "out")
+
+    program = tf.compile(graph_of(sums), feeds=["x=f32[1,t,4]", "lengths=i32[b]"], fetches=["out"])
+    x = np.arange(20, dtype=np.float32).reshape(1, 5, 4)
+    found = program(x, np.array([3], np.int32))
+    assert found.shape == (1, 4) and np.array_equal(found, x[:, :3].sum(1))
+    with pytest.raises(InvalidArgumentError, match="found 2 and 1"):
+        program(x, np.array([3, 2], np.int32))

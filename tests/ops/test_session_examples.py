@@ -28,6 +28,7 @@ MADE_OF: dict[str, str] = {
     "_PurePythonCall": "PyFuncStateless",
     "_EagerPythonCall": "EagerPyFunc",
     "_StringEqual": "Equal",
+    "_StringSum": "Add",
     "_UniqueTexts": "Unique",
     "_ScatterTexts": "ScatterNd",
     "_TextOfStrings": "Assert",

@@ -207,6 +207,16 @@ CASES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
     ),
     (
         ERROR,
+        "SparseAddGrad",
+        {
+            "backprop_val_grad": [1.0],
+            "a_indices": np.zeros((2, 2, 1), I64),
+            "b_indices": _indices((0, 0)),
+            "sum_indices": _indices((0, 0)),
+        },
+    ),
+    (
+        ERROR,
         "SparseCountSparseOutput",
         {
             "indices": _indices((0, 0)),
@@ -234,3 +244,18 @@ def test_an_operand_is_refused_or_has_an_answer(number: int) -> None:
         assert not isinstance(caught.value, InternalError)
     else:
         run()
+
+
+def test_a_file_may_hold_operands_of_ranks_that_no_program_can_build() -> None:
+    """Ops that are written in terms of values keep to their type rule, too."""
+    attrs = {"T": tf.float32, "pooling_ratio": [1.0, 2.0, 2.0, 1.0], "pseudo_random": False}
+    attrs |= {"overlapping": False, "deterministic": False, "seed": 0, "seed2": 0}
+    graph = tf.Graph()
+    with graph.as_default():
+        image = tf.placeholder(tf.float32, None)
+        pooled = graph.create_op("FractionalAvgPool", [image], attrs=attrs).outputs[0]
+    with tf.Session(graph=graph) as session:
+        assert session.run(pooled, {image: np.ones((1, 4, 4, 1), F)}).shape == (1, 2, 2, 1)
+        with pytest.raises(InvalidArgumentError, match="must be rank 4 but is rank 3") as caught:
+            session.run(pooled, {image: np.ones((1, 4, 4), F)})
+        assert not isinstance(caught.value, InternalError)

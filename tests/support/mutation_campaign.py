@@ -48,10 +48,12 @@ SUMS: dict[type[ast.operator], type[ast.operator]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """`text` stands in place of the source between the offsets `begin` and `end` of a file."""
+    """`text` stands in place of the source between the offsets `begin` and `end` of a file.
+    `statement`: the line where the statement begins that has it, by which coverage knows it."""
 
     path: Path
     line: int
+    statement: int
     begin: int
     end: int
     text: str
@@ -98,7 +100,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    for node in _code(ast.parse(source)):
+    for node, statement in _code(ast.parse(source), 1):
         for changed in changes(node):
             assert isinstance(node, ast.expr | ast.stmt)
             assert node.end_lineno is not None and node.end_col_offset is not None
@@ -106,11 +108,12 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
             end = starts[node.end_lineno - 1] + node.end_col_offset
             text = ast.unparse(ast.fix_missing_locations(changed))
             text = f"({text})" if isinstance(node, ast.expr) else text
-            yield Mutant(path, node.lineno, begin, end, text)
+            yield Mutant(path, node.lineno, statement, begin, end, text)
 
 
-def _code(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but annotations, decorators, what only type checkers read, and parts of texts."""
+def _code(node: ast.AST, statement: int) -> Iterator[tuple[ast.AST, int]]:
+    """All nodes but annotations, decorators, what only type checkers read, and parts of texts, each
+    with the first line of its statement."""
     for name, field in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_params", "format_spec"):
             continue
@@ -119,8 +122,9 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 continue
-            yield child
-            yield from _code(child)
+            line = child.lineno if isinstance(child, ast.stmt) else statement
+            yield child, line
+            yield from _code(child, line)
 
 
 class Lines:
@@ -131,17 +135,22 @@ class Lines:
         self.seconds = dict(_times(times))
 
     def tests_of(self, path: Path, line: int) -> list[str]:
-        rows = self.database.execute(
-            "select distinct context.context from arc join context on context.id = arc.context_id"
-            " join file on file.id = arc.file_id"
-            " where file.path like ? and (arc.fromno = ? or arc.tono = ?)",
-            (f"%/{path.relative_to(ROOT)}", line, line),
-        )
-        names = {name.partition("|")[0] for (name,) in rows if name}
+        contexts = self._contexts(path, "and (arc.fromno = ? or arc.tono = ?)", line, line)
+        if contexts == {""}:  # it ran when the module was imported: who runs the rest may tell
+            contexts = self._contexts(path, "")
+        names = {name.partition("|")[0] for name in contexts if name}
         known = [n for n in names if self.seconds.get(n, LONGEST) < LONGEST]
         package = path.parent.name
         own = f"tests/{package}/"
         return sorted(known, key=lambda n: (not n.startswith(own), self.seconds[n], n))[:MOST_TESTS]
+
+    def _contexts(self, path: Path, where: str, *arguments: int) -> set[str]:
+        rows = self.database.execute(
+            "select distinct context.context from arc join context on context.id = arc.context_id"
+            f" join file on file.id = arc.file_id where file.path like ? {where}",
+            (f"%/{path.relative_to(ROOT)}", *arguments),
+        )
+        return {name for (name,) in rows}
 
 
 def _times(report: Path) -> Iterator[tuple[str, float]]:
@@ -175,7 +184,7 @@ def noticed(mutant: Mutant, tests: list[str], tree: Path) -> bool:
 def campaign(mutants: list[Mutant], lines: Lines, jobs: int) -> list[tuple[Mutant, int]]:
     """The mutants that nothing noticed, and how many tests tried each."""
     trees: SimpleQueue[Path] = SimpleQueue()
-    tests = {mutant: lines.tests_of(mutant.path, mutant.line) for mutant in mutants}
+    tests = {mutant: lines.tests_of(mutant.path, mutant.statement) for mutant in mutants}
 
     def tried(mutant: Mutant) -> bool:
         tree = trees.get()

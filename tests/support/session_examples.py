@@ -171,6 +171,14 @@ def _string_equal() -> list[tuple[Any, Any]]:
     return [(r.Equal(x=x, y=["a", "c"]), [True, False])]
 
 
+@example("Add")
+def _sum() -> list[tuple[Any, Any]]:
+    x = tf.placeholder(tf.string, [2], name="s")
+    texts = r.Add(x=x, y=[["c"], [b"\xff\0."]])
+    wanted = [[b"ac", b"bc"], [b"a\xff\0.", b"b\xff\0."]]
+    return [(r.Add(x=[1.5], y=2.5), [4.0]), (texts, wanted)]
+
+
 @example("Assert")
 def _assert() -> list[tuple[Any, Any]]:
     x = tf.placeholder(tf.string, [2], name="s")

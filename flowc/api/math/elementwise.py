@@ -21,7 +21,6 @@ from flowc.graph.building.operators import absolute, exclusive_or, pair_of_one_d
 Unary = Callable[..., Tensor]
 # Functions that are not called as their ops are.
 _CALLED = {
-    "AddV2": "add",
     "FloorDiv": "floordiv",
     "FloorMod": "floormod",
     "Mul": "multiply",
@@ -95,7 +94,26 @@ def __getattr__(name: str) -> Unary:
 
 inv = unary("Reciprocal")
 negative = unary("Neg")
-add = binary("AddV2", name="Add")
+_add_numbers = binary("AddV2", name="Add")
+_add_strings = binary("Add", name="Add")
+
+
+def add(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x + y, of numbers; strings are put together, elementwise.
+
+    Takes tensors of one dtype whose shapes broadcast. Raises `TypeError` for other dtypes and two
+    different ones, `ValueError` where shapes do not broadcast.
+    """
+    first = x
+    while isinstance(first, list | tuple) and first:
+        first = first[0]
+    if hasattr(first, "dtype"):
+        is_text = dtypes.as_dtype(first.dtype).base_dtype is dtypes.string
+    else:
+        is_text = isinstance(first, str | bytes)
+    return (_add_strings if is_text else _add_numbers)(x, y, name)
+
+
 atan2 = binary("Atan2", "y", "x")
 div_no_nan = binary("DivNoNan", name="div_no_nan")
 floordiv = binary("FloorDiv", name="floordiv")

@@ -164,6 +164,7 @@ from flowc.api.framework.assertions import is_strictly_increasing as is_strictly
 from flowc.api.math.counting import bincount as bincount
 from flowc.api.math.elementwise import abs as abs
 from flowc.api.math.elementwise import accumulate_n as accumulate_n
+from flowc.api.math.elementwise import add as add
 from flowc.api.math.elementwise import add_n as add_n
 from flowc.api.math.elementwise import angle as angle
 from flowc.api.math.elementwise import approximate_equal as approximate_equal
@@ -207,10 +208,6 @@ def acosh(x: Any, name: str | None = None) -> Tensor:
     """The inverse hyperbolic cosine, of floats or complex numbers.
     
     Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def add(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x + y, of numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
 def asin(x: Any, name: str | None = None) -> Tensor:
     """The arc sine, in radians, of floats or complex numbers.
     

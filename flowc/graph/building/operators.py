@@ -71,6 +71,12 @@ def exclusive_or(x: Any, y: Any, name: str | None) -> Tensor:
     return _output("LogicalAnd", either, both, name=name)
 
 
+def _sum(x: Any, y: Any) -> Tensor:
+    """Of numbers, or of strings, which the older op takes."""
+    dtype = (x if isinstance(x, Operators) else y).dtype.base_dtype
+    return _output("Add" if dtype is dtypes.string else "AddV2", x, y, name="add")
+
+
 def _product(x: Any, y: Any, name: str) -> Tensor:
     from flowc.graph.building.conversion import as_tensor
 
@@ -141,7 +147,7 @@ class Operators:
         dtype: Any
         graph: Graph
 
-    __add__, __radd__ = _methods(_plain("AddV2", "add"))
+    __add__, __radd__ = _methods(_sum)
     __sub__, __rsub__ = _methods(_plain("Sub", "sub"))
     __mul__, __rmul__ = _methods(_plain("Mul", "mul"))
     __floordiv__, __rfloordiv__ = _methods(_plain("FloorDiv", "floordiv"))

@@ -38,7 +38,6 @@ add = _pair(
     gradient=binary_gradient(lambda b, x, y, z, dy: (dy, dy)),
     traits=("commutative", "associative"),
     content=True,
-    aliases=("Add",),
 )
 
 sub = _pair(

@@ -26,12 +26,17 @@ from flowc.ops.random.bits import philox_words
 Array = np.ndarray[Any, Any]
 Element = tuple[Any, ...]
 ENDLESS = 2**31 - 1
+_COMPONENTS = "component_types: list(type) >= 1, shapes: list(shape) >= 0 = []"
+_SHARED = 'container: string = "", shared_name: string = ""'
 
 
 class Queue(TwoEnds):
-    """First in, first out."""
+    """First in, first out. `kind`: the type of the op that makes one; `record`: the name of its
+    record; `attrs`: of the op, as in a signature."""
 
     kind = "FIFOQueue"
+    record = "fifo_queue"
+    attrs = f"{_COMPONENTS}, capacity: int = -1, {_SHARED}"
     pads = False
 
     def __init__(self, handle: Handle) -> None:
@@ -54,6 +59,11 @@ class Queue(TwoEnds):
             )
 
     # -- what queues differ in
+
+    @staticmethod
+    def components(shapes: Sequence[Shape | None]) -> tuple[Shape | None, ...]:
+        """The shapes of an element's components, of those that the op states."""
+        return tuple(shapes)
 
     def _put(self, element: Element) -> None:
         self._elements.append(element)
@@ -281,6 +291,7 @@ class PaddingQueue(Queue):
     """First in, first out; a batch is as large in each open dim as its largest element."""
 
     kind = "PaddingFIFOQueue"
+    record = "padding_fifo_queue"
     pads = True
 
     def _stacked(self, values: Sequence[Any], dtype: DType, shape: tuple[int, ...]) -> Array:
@@ -297,6 +308,11 @@ class ShuffleQueue(Queue):
     """Elements leave in random order; as long as it is open, so many stay behind."""
 
     kind = "RandomShuffleQueue"
+    record = "random_shuffle_queue"
+    attrs = (
+        f"{_COMPONENTS}, capacity: int = -1, min_after_dequeue: int = 0, seed: int = 0,"
+        f" seed2: int = 0, {_SHARED}"
+    )
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
@@ -357,12 +373,21 @@ class PrioritizedQueue(Queue):
     """The element with the least first component leaves first."""
 
     kind = "PriorityQueue"
+    record = "priority_queue"
+    attrs = (
+        "component_types: list(type) >= 0 = [], shapes: list(shape) >= 0, capacity: int = -1,"
+        f" {_SHARED}"
+    )
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
         self._elements = list[_Prior]()
         self.dtypes = (dtypes.i64, *self.dtypes)
-        self.shapes = ((), *self.shapes)
+        self.shapes = self.components(self.shapes)
+
+    @staticmethod
+    def components(shapes: Sequence[Shape | None]) -> tuple[Shape | None, ...]:
+        return ((), *shapes)
 
     def _put(self, element: Element) -> None:
         heapq.heappush(self._elements, _Prior(element))

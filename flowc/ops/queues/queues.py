@@ -51,7 +51,8 @@ def queue_of(run: HostRun, text: bytes) -> Queue:
 def _components(handle: Handle) -> Sequence[Shape | None]:
     """The shapes of an element's components; nothing where they may be any."""
     shapes = [None if s is None else tuple(s) for s in handle.shapes]
-    return [(), *shapes] if handle.op == "PriorityQueue" else shapes
+    kind = KINDS.get(handle.op)
+    return shapes if kind is None else kind.components(shapes)
 
 
 def _one(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) -> Any:
@@ -115,20 +116,8 @@ def _is_closed(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> li
 
 # -- records
 
-_SHARED = 'capacity: int = -1, container: string = "", shared_name: string = ""'
-_TYPES = "component_types: list(type) >= 1, shapes: list(shape) >= 0 = []"
-
-define_handle("fifo_queue", f"FIFOQueue(; {_TYPES}, {_SHARED})")
-define_handle("padding_fifo_queue", f"PaddingFIFOQueue(; {_TYPES}, {_SHARED})")
-define_handle(
-    "random_shuffle_queue",
-    f"RandomShuffleQueue(; {_TYPES}, capacity: int = -1, min_after_dequeue: int = 0,"
-    ' seed: int = 0, seed2: int = 0, container: string = "", shared_name: string = "")',
-)
-define_handle(
-    "priority_queue",
-    f"PriorityQueue(; component_types: list(type) >= 0 = [], shapes: list(shape) >= 0, {_SHARED})",
-)
+for _kind in KINDS.values():
+    define_handle(_kind.record, f"{_kind.kind}(; {_kind.attrs})")
 
 _PUT = "(handle: HANDLE, components: Tcomponents; Tcomponents: list(type) >= 1,"
 _TAKEN = "component_types: list(type) >= 1, timeout_ms: int = -1) -> components: component_types"

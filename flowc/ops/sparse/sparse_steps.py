@@ -197,9 +197,13 @@ def _slice_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     return _results(_taken(dy, at))
 
 
-def _infer_slice_grad(c: Inference) -> Dims:
-    for i, rank in enumerate((1, 2, 1, 2)):
+def _need_ranks(c: Inference, *ranks: int) -> None:
+    for i, rank in enumerate(ranks):
         c.need_rank(i, rank, f"Shape must be rank {rank} but is rank {c.rank(i)}")
+
+
+def _infer_slice_grad(c: Inference) -> Dims:
+    _need_ranks(c, 1, 2, 1, 2)
     return c.dims(1)[:1]
 
 
@@ -479,11 +483,16 @@ def _add_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     return _results(*(_taken(dy, _found_in(places, summed)) for places in (a, b)))
 
 
+def _infer_add_grad(c: Inference) -> list[Dims]:
+    _need_ranks(c, 1, 2, 2, 2)
+    return [c.dims(1)[:1], c.dims(2)[:1]]
+
+
 define(
     "sparse_add_grad",
     "SparseAddGrad(backprop_val_grad: T, a_indices: i64, b_indices: i64, sum_indices: i64; T:"
     f" {NUMERIC}) -> a_val_grad: T, b_val_grad: T",
-    infer=lambda c: [c.dims(1)[:1], c.dims(2)[:1]],
+    infer=_infer_add_grad,
     lowering=Host(_add_grad, "SparseAddGrad", only_reads=True),
 )
 

@@ -1,4 +1,4 @@
-"""Strings that the run computes: AsString, StringFormat, StringJoin, and the text of strings.
+"""Strings that the run computes: AsString, StringFormat, StringJoin, sums, and the text of strings.
 
 In: tensors of numbers and strings. Out: host steps. Invariant: the text is TensorFlow's.
 """
@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import ResourceExhaustedError
-from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, define
+from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.lowering import Extracted, Host
+from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.gradients import binary_gradient
+from flowc.ops.state.variables import value_of
 from flowc.ops.strings.printing import element_text, escaped, summarized
 
 Array = np.ndarray[Any, Any]
@@ -232,6 +236,40 @@ string_equal = define(
     infer=lambda c: c.broadcast(),
     reference=_equal,
     lowering=host_step(_equal, "Equal of strings", "negated"),
+)
+
+
+# -- sums
+
+
+def _sum(*strings: Array) -> Array:
+    x, y = (np.asarray(v, object) for v in strings)
+    return np.asarray(np.add(x, y), object)
+
+
+string_sum = define(
+    "string_sum",
+    "_StringSum(x: string, y: string) -> z: string",
+    infer=lambda c: c.broadcast(),
+    reference=_sum,
+    lowering=host_step(_sum, "Add of strings"),
+)
+
+
+def _emit_sum(x: Extractor, inputs: Sequence[Bound], _: Attrs) -> Sequence[Bound]:
+    left, right = (value_of(x, bound) for bound in inputs)
+    adds = x.b.string_sum if left.type.dtype is dtypes.string else x.b.add
+    return [adds(left, right)]
+
+
+define(
+    "sum_of_any",
+    "Add(x: T, y: T; T: {f16, bf16, f32, f64, u8, i8, i16, i32, i64, c64, c128, string}) -> z: T",
+    infer=lambda c: c.broadcast(),
+    reference=np.add,
+    lowering=Extracted(_emit_sum),
+    gradient=binary_gradient(lambda b, x, y, z, dy: (dy, dy)),
+    content=True,
 )
 
 
