@@ -263,7 +263,7 @@ def compile_computation(
 
         fused, spec = drop_idle_random_states(fused, spec, options)
         report.fused = fused
-    compile_kernel = lambda k: store.object_of(k, target)
+    compile_kernel = lambda k: store.objects_of(k, target)
     stages, traced = report.stages, options.traced
     return compile_program(fused, target, compile_kernel, spec, stages, for_library, traced)
 

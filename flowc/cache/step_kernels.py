@@ -24,8 +24,8 @@ _FUNCTION = ctypes.CFUNCTYPE(
 def open_kernel(wanted: StepKernel) -> NativeCall:
     """The kernel as a function; its range is one step."""
     kernel = step_kernel(wanted)
-    data = kernel_cache().object_of(kernel, target_named("native"))
-    engine, (address,) = open_functions(data, [kernel.key])
+    objects = kernel_cache().objects_of(kernel, target_named("native"))
+    engine, (address,) = open_functions(objects, [kernel.key])
     native = _FUNCTION(address)
     table = ctypes.c_void_p * len(wanted.buffers)
     words = ctypes.c_int64 * wanted.ints

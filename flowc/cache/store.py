@@ -14,7 +14,9 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +25,7 @@ from flowc.cache.disk import DiskCache
 from flowc.cache.weight_digests import WeightDigests
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.codegen.forks import keepers
-from flowc.codegen.target import Target
+from flowc.codegen.target import Kept, Target
 from flowc.codegen.targets import target_named
 from flowc.files.cache_folder import cache_folder, digest, toolchain
 from flowc.ir.computation import Computation
@@ -40,37 +42,61 @@ log = logging.getLogger("flowc.cache.store")
 
 
 class KernelCache:
-    """Objects of kernels by content, on disk, and the last `KEPT_BYTES` of them in memory."""
+    """Objects of kernels and of what they share, by content, on disk, and the last `KEPT_BYTES` of
+    them in memory."""
 
     def __init__(self, disk: DiskCache) -> None:
         self.disk = disk
-        self.objects: dict[str, bytes] = {}  # in the order in which they came
+        self.objects: dict[str, tuple[bytes, ...]] = {}  # in the order in which they came
+        self.making: dict[str, Future[bytes]] = {}  # parts that kernels share
         self.kept = 0  # bytes
         self._lock = threading.Lock()
         keepers().add(self)
 
     def forked(self) -> None:
-        self._lock = threading.Lock()
+        self._lock, self.making = threading.Lock(), {}
 
-    def object_of(self, kernel: Kernel, target: Target) -> bytes:
-        """The object of a kernel, compiled if it is not known."""
-        key = digest(f"kernel {kernel.key}\n{target.key}\n{toolchain()}".encode())
+    def objects_of(self, kernel: Kernel, target: Target) -> tuple[bytes, ...]:
+        """The objects of a kernel, compiled if they are not known."""
+        kept: Kept = lambda name, make: self._part(f"{name}\n{target.key}", make)
+        return self._found(f"{kernel.key}\n{target.key}", lambda: target.objects_of(kernel, kept))
+
+    def _part(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """The object of a part that kernels share. Threads that want the same one make it once."""
+        mine: Future[bytes] = Future()
+        with self._lock:
+            made = self.making.setdefault(name, mine)
+        if made is not mine:
+            return made.result()
+        try:
+            (data,) = self._found(name, lambda: (make(),))
+            mine.set_result(data)
+        except BaseException as error:
+            mine.set_exception(error)
+            raise
+        finally:
+            self.making.pop(name, None)
+        return data
+
+    def _found(self, name: str, make: Callable[[], tuple[bytes, ...]]) -> tuple[bytes, ...]:
+        """From memory, from disk, or made and stored."""
+        key = digest(f"kernel {name}\n{toolchain()}".encode())
         known = self.objects.get(key)
         if known is not None:
             return known
         found = self.disk.load(key)
         if found is None:
-            found = CompiledProgram((target.object_of(kernel),), [], ProgramMetadata())
+            found = CompiledProgram(make(), [], ProgramMetadata())
             self.disk.store(key, found)
-        return self._keep(key, found.objects[0])
+        return self._keep(key, found.objects)
 
-    def _keep(self, key: str, data: bytes) -> bytes:
+    def _keep(self, key: str, data: tuple[bytes, ...]) -> tuple[bytes, ...]:
         with self._lock:
             if key not in self.objects:
                 self.objects[key] = data
-                self.kept += len(data)
+                self.kept += sum(map(len, data))
             while self.kept > KEPT_BYTES:
-                self.kept -= len(self.objects.pop(next(iter(self.objects))))
+                self.kept -= sum(map(len, self.objects.pop(next(iter(self.objects)))))
         return data
 
 
@@ -114,9 +140,10 @@ def find_program(
             program = disk.load(key)
             if program is None:
                 program = compile_it()
+                # As one piece, which is what runs read: the others are given back.
+                image = [(0, program.weights_image())] if program.weights else []
+                program = replace(program, weights=image)
                 disk.store(key, program)
-                # Weights that are mapped need no memory of their own.
-                program = disk.load(key) or program
     return program
 
 

@@ -45,10 +45,10 @@ class _CountingKernels(KernelCache):
         self.shown, self.made = shown, made
         self.numbers = itertools.count(1)
 
-    def object_of(self, kernel: Kernel, target: Target) -> bytes:
+    def objects_of(self, kernel: Kernel, target: Target) -> tuple[bytes, ...]:
         # Several threads compile: the next number is each time another one.
         self.shown.stage(f"kernel {next(self.numbers)} of {len(self.made.kernels)}")
-        return super().object_of(kernel, target)
+        return super().objects_of(kernel, target)
 
 
 class _Terminal(Progress):

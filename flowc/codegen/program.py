@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 
 import numpy as np
 
@@ -40,7 +41,7 @@ from flowc.plan.plan import ALIGNMENT, Copy, Input, Needs, Plan, Step, Transfer,
 from flowc.plan.planner import make_plan
 from flowc.plan.transfers import place_on_devices
 
-KernelCompiler = Callable[[Kernel], bytes]
+KernelCompiler = Callable[[Kernel], tuple[bytes, ...]]
 
 MOST_THREADS = 4  # that compile one program
 
@@ -113,7 +114,7 @@ def compile_program(
 ) -> CompiledProgram:
     """Machine code for a fused Computation.
 
-    `compile_kernel` gives the object of one kernel (from a cache or new); `spec` says what the
+    `compile_kernel` gives the objects of one kernel (from a cache or new); `spec` says what the
     inputs and outputs are. `keeps_values`: the first values of variables are among the weights;
     `traced`: runs note the times of their steps.
     """
@@ -141,7 +142,8 @@ def compile_program(
         loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
         speed = 1 if loops else 0
         driven = threads.submit(driver_object, driver.text, target.processor, speed=speed)
-        made = (*objects, driven.result())
+        # What kernels share is equal bytes.
+        made = (*dict.fromkeys(chain.from_iterable(objects)), driven.result())
         if on_device:
             made += (cuda_object(target.processor),)
     stages.seconds["code"] = time.perf_counter() - clock - stages.seconds["plan"]

@@ -7,6 +7,7 @@ is the one table that names the folders.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
     from flowc.codegen.kernels.nest import LoopNest
     from flowc.codegen.llvm.compile import Processor
     from flowc.ir.computation import Computation, Node
+
+
+# The object of a part that kernels share, by the part's name, made where nobody has made it.
+Kept = Callable[[str, Callable[[], bytes]], bytes]
+
+
+def made_anew(name: str, make: Callable[[], bytes]) -> bytes:
+    """For a kernel by itself: nothing is kept."""
+    return make()
 
 
 class Target(Protocol):
@@ -53,8 +63,9 @@ class Target(Protocol):
         """A loop nest in the language of the target."""
         ...
 
-    def object_of(self, kernel: Kernel) -> bytes:
-        """A kernel as a relocatable object, which what calls it is linked with."""
+    def objects_of(self, kernel: Kernel, kept: Kept) -> tuple[bytes, ...]:
+        """A kernel as relocatable objects, which what calls it is linked with: its own, and those
+        of the parts that it shares with others."""
         ...
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:

@@ -13,7 +13,7 @@ import flowc_runtime
 from flowc.aot import write_library
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.program import CompiledProgram
-from flowc.codegen.target import Target
+from flowc.codegen.target import Target, made_anew
 from flowc.compiler import compile_computation
 from flowc.ir.program_spec import spec_of
 from flowc.ir.text.form import parse_computation
@@ -34,8 +34,8 @@ TEXT = """computation(%x: f32[batch,20]) {
 class _NoStore:
     """Compiles every kernel anew, so that the test says nothing of the cache."""
 
-    def object_of(self, kernel: Kernel, target: Target) -> bytes:
-        return target.object_of(kernel)
+    def objects_of(self, kernel: Kernel, target: Target) -> tuple[bytes, ...]:
+        return target.objects_of(kernel, made_anew)
 
 
 @pytest.fixture(scope="module")

@@ -114,6 +114,24 @@ def test_nothing_depends_on_the_process(folder: Path) -> None:
     assert finish(found[0]) == finish(found[1])
 
 
+def test_what_was_just_compiled_is_not_read_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs: list[CompiledProgram] = []
+    original = DiskCache.load
+
+    def noted(disk: DiskCache, key: str) -> CompiledProgram | None:
+        found = original(disk, key)
+        programs.extend([] if found is None else [found])
+        return found
+
+    monkeypatch.setattr(DiskCache, "load", noted)
+    first = load_and_run()
+    assert not any(p.weights for p in programs)
+    assert load_and_run().tobytes() == first.tobytes()
+    assert sum(len(p.weights) for p in programs) == 1
+
+
 def test_off_means_off(folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOWC_CACHE", "0")
     np.testing.assert_allclose(load_and_run(), expected(), rtol=1e-5)

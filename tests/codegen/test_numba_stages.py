@@ -16,6 +16,7 @@ from flowc.codegen.cpu.numba_frontend import kernel_text
 from flowc.codegen.cpu.numba_stages import _typed, contexts
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.link.jit import engine_of
+from flowc.codegen.target import made_anew
 from flowc.codegen.targets import target_named
 
 SOURCE = """
@@ -128,7 +129,7 @@ def test_a_kernels_ranges_are_those_of_python(bounds: str) -> None:
 """
     kernel = Kernel(source, ("i64", "i64"), 0)
     target = target_named("native")
-    engine = engine_of([target.object_of(kernel)])
+    engine = engine_of(target.objects_of(kernel, made_anew))
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 4)
     for begin, end, step in itertools.product((-3, 0, 5), (-2, 0, 5, 8), (1, 2, -3)):
         x, y = np.array([step]), np.full(16, 99)

@@ -84,5 +84,5 @@ def test_kernels_in_memory_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     found, target = store.KernelCache(cast(Any, Disk())), target_named("native")
     for i in (0, 1, 1, 2, 3, 3):
-        assert found.object_of(cast(Any, Kernel(f"k{i}")), target) == bytes(100)
+        assert found.objects_of(cast(Any, Kernel(f"k{i}")), target) == (bytes(100),)
     assert (len(found.objects), found.kept) == (2, 200)

@@ -18,6 +18,7 @@ from flowc import compiler
 from flowc.cache import store as cache
 from flowc.codegen.cpu.target import CpuTarget
 from flowc.codegen.kernels.kernel import Kernel
+from flowc.codegen.target import Kept
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import ProgramSpec, spec_of
@@ -46,13 +47,13 @@ def digest(data: object) -> str:
 
 
 def count_kernels(counts: dict[str, int]) -> None:
-    object_of = CpuTarget.object_of
+    objects_of = CpuTarget.objects_of
 
-    def counted(target: CpuTarget, kernel: Kernel) -> bytes:
+    def counted(target: CpuTarget, kernel: Kernel, kept: Kept) -> tuple[bytes, ...]:
         counts["kernels"] += 1
-        return object_of(target, kernel)
+        return objects_of(target, kernel, kept)
 
-    CpuTarget.object_of = counted
+    CpuTarget.objects_of = counted
 
 
 def main(mode: str) -> None:

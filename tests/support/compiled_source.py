@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from flowc.codegen.cpu.blocked import ContractionSource
-from flowc.codegen.cpu.numba_frontend import kernel_text
+from flowc.codegen.cpu.numba_frontend import module_texts
 from flowc.codegen.link.jit import engine_of
 from flowc.codegen.llvm.compile import optimized_module
 from flowc.codegen.targets import target_named
@@ -25,7 +25,7 @@ class Compiled:
         self.source = source
         machine = target_named("native").processor.target_machine()
         kernel = source.kernel
-        module = optimized_module([kernel_text(kernel)], machine, speed=2)
+        module = optimized_module(module_texts(kernel), machine, speed=2)
         self.engine = engine_of([machine.emit_object(module)])
         address = self.engine.get_function_address(kernel.key)
         word = ctypes.c_int64

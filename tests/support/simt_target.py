@@ -29,6 +29,7 @@ from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Kernel, Launch, Ope
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import LoopNest
 from flowc.codegen.llvm.compile import Processor
+from flowc.codegen.target import Kept
 from flowc.codegen.targets import target_named
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, maximum
@@ -80,10 +81,10 @@ class SimtTarget:
     def kernel(self, nest: LoopNest) -> Kernel:
         return self.device.kernel(nest)
 
-    def object_of(self, kernel: Kernel) -> bytes:
+    def objects_of(self, kernel: Kernel, kept: Kept) -> tuple[bytes, ...]:
         if self.watch is not None and isinstance(kernel, DeviceKernel):
-            return simt_object(kernel, self.processor, self.watch)
-        return self.device.object_of(kernel)
+            return (simt_object(kernel, self.processor, self.watch),)
+        return self.device.objects_of(kernel, kept)
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
         return self.device.kernel_text(kernel, form)

@@ -132,9 +132,11 @@ def _routine(
     name: str,
     kinds: str,
     emit: Callable[[ir.IRBuilder, Values, TileShape], None],
+    *,
+    shared: bool = False,
 ) -> Routine:
     full = f"{name}.{shape.dtype}.{shape.lanes}"
-    return Routine(full, shape.dtype, kinds, lambda b, values: emit(b, values, shape))
+    return Routine(full, shape.dtype, kinds, lambda b, values: emit(b, values, shape), shared)
 
 
 def copy_rows_routine(shape: TileShape) -> Routine:
@@ -147,7 +149,7 @@ def transpose_routine(shape: TileShape) -> Routine:
 
     target[j, i] = source[i, j] for i < rows, j < columns.
     """
-    return _routine(shape, "transpose", "ppiiii", _emit_transpose)
+    return _routine(shape, "transpose", "ppiiii", _emit_transpose, shared=True)
 
 
 def zero_run_routine(shape: TileShape) -> Routine:

@@ -268,10 +268,11 @@ def pointwise_source(
     height = _height(shape, rest or shape.columns)
     rows = max(1, POINTWISE_ROWS // height) * height
     routine = Routine(
-        f"pointwise.{shape.dtype}.{shape.rows}x{shape.columns}.{rest}",
+        f"pointwise.{shape.name}.{rest}",
         shape.dtype,
         "pppiiii",
         lambda b, values: _emit_pointwise(b, values, shape, rest),
+        shared=True,
     )
     call = f"pointwise_{shape.rows}x{shape.columns}_{rest}"
     product_call = f"""

@@ -241,7 +241,7 @@ def _intrinsics(spec: DepthwiseSpec) -> dict[str, Any]:
     dtype = spec.shape.dtype
     group, single = (f"depthwise_{n}_{spec.name}" for n in ("group", "single"))
     made = (
-        Routine(f"{group}.{dtype}", dtype, "pppiiiii", lambda b, v: _emit_group(b, v, spec)),
+        Routine(f"{group}.{dtype}", dtype, "pppiiiii", lambda b, v: _emit_group(b, v, spec), True),
         Routine(f"{single}.{dtype}", dtype, "pppiiiiiii", lambda b, v: _emit_single(b, v, spec)),
     )
     return {name: routine.intrinsic() for name, routine in zip((group, single), made)}

@@ -137,10 +137,11 @@ def _block_routine(shape: TileShape) -> Routine:
     C[rows, columns] = A x B, of at most `turned_rows` rows, which `turn_left` turned.
     """
     return Routine(
-        f"turned_block.{shape.dtype}.{shape.rows}x{shape.columns}",
+        f"turned_block.{shape.name}",
         shape.dtype,
         "pppp" + "i" * 4,
         lambda b, values: _emit_block(b, values, shape),
+        shared=True,
     )
 
 

@@ -18,9 +18,10 @@ from numba.core import compiler_lock, errors, types
 
 from flowc import dtypes
 from flowc.codegen import math as vector_math
-from flowc.codegen.cpu.numba_stages import contexts, lower
+from flowc.codegen.cpu.numba_stages import Lowered, contexts, lower
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm.numba_functions import numba_function
+from flowc.codegen.llvm.shared_routines import SharedRoutine, with_called
 from flowc.codegen.llvm.vector_ir import advance
 from flowc.codegen.math.complex_numbers import number_functions
 from flowc.dtypes import DType
@@ -170,29 +171,42 @@ def base_globals() -> dict[str, Any]:
 
 
 def module_texts(kernel: Kernel) -> list[str]:
-    """The LLVM IR of a kernel, and that of the math functions that it calls."""
-    texts = [kernel_text(kernel)]
+    """The LLVM IR of a kernel, and that of all that it calls."""
+    texts, shared = separate_texts(kernel)
+    return [*texts, *(routine.text for routine in shared)]
+
+
+def separate_texts(kernel: Kernel) -> tuple[list[str], list[SharedRoutine]]:
+    """The LLVM IR of a kernel and of the math functions that it calls, and the routines that other
+    kernels call, too. Raises `InternalError` with the source if Numba rejects it."""
+    lowered = _lowered(kernel)
+    texts = [_clean(lowered.text, lowered.name, kernel.key) + _wrapper(kernel)]
     if kernel.functions:
         texts.append(vector_math.math_module_text(sorted(kernel.functions)))
-    return texts
+    return texts, list(with_called(lowered.shared).values())
 
 
 def kernel_text(kernel: Kernel) -> str:
-    """LLVM IR text of one kernel. Raises `InternalError` with the source if Numba rejects it."""
-    return body_text(kernel) + _wrapper(kernel)
+    """LLVM IR text of one kernel, without what it calls. Raises as `separate_texts`."""
+    return separate_texts(kernel)[0][0]
 
 
 def body_text(kernel: Kernel) -> str:
     """LLVM IR text of `i32 <key>_body(i8** unused, i8** unused, *buffers, *ints, *ranges)`, which
-    is internal to its module."""
+    is internal to its module, and calls no shared routines."""
+    lowered = _lowered(kernel)
+    assert not lowered.shared, kernel.source
+    return _clean(lowered.text, lowered.name, kernel.key)
+
+
+def _lowered(kernel: Kernel) -> Lowered:
     with compiler_lock.global_compiler_lock:
         arguments = [types.CPointer(numba_type(b)) for b in kernel.buffers]
         arguments += [types.int64] * (kernel.ints + 2 * kernel.ranges)
         try:
-            lowered = lower(_python_function(kernel), tuple(arguments), kernel.key)
+            return lower(_python_function(kernel), tuple(arguments), kernel.key)
         except errors.NumbaError as error:
             raise InternalError(f"a kernel does not compile: {error}\n{kernel.source}") from error
-        return _clean(lowered.text, lowered.name, kernel.key)
 
 
 def _python_function(kernel: Kernel) -> Any:

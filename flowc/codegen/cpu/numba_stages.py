@@ -35,12 +35,16 @@ from numba.core.typing.context import Context
 from numba.extending import register_model
 
 from flowc.codegen.cpu.vector_interleave import mark_loops
+from flowc.codegen.llvm.shared_routines import KernelModule, SharedRoutine
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
+    """`shared`: the routines that the text declares."""
+
     text: str
     name: str
+    shared: tuple[SharedRoutine, ...]
 
 
 class _Function(types.Function):
@@ -145,16 +149,18 @@ class _CaptureLibrary(CPUCodeLibrary):
     module: making one would wait for what another thread has LLVM compile."""
 
     captured: str = ""
+    shared: tuple[SharedRoutine, ...] = ()
 
     def __init__(self, codegen: Any, name: str) -> None:
         CodeLibrary.__init__(self, codegen, name)
 
-    def create_ir_module(self, name: str) -> ir.Module:
-        return ir.Module(name)
+    def create_ir_module(self, name: str) -> KernelModule:
+        return KernelModule(name)
 
-    def add_ir_module(self, ir_module: ir.Module) -> None:
+    def add_ir_module(self, ir_module: KernelModule) -> None:
         mark_loops(ir_module)
         self.captured = str(ir_module)
+        self.shared = tuple(ir_module.shared.values())
 
 
 class _Interpreter(interpreter.Interpreter):
@@ -308,7 +314,7 @@ def lower(function: Any, arguments: tuple[Any, ...], name: str) -> Lowered:
         )  # fmt: skip
         with context.push_code_library(library):
             lowering.Lower(context, library, described, kernel).lower()
-    return Lowered(library.captured, described.llvm_func_name)
+    return Lowered(library.captured, described.llvm_func_name, library.shared)
 
 
 def _typed(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any, Any]:

@@ -7,6 +7,7 @@ imported when they are made: a program from the cache runs without Numba.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from llvmlite import binding as llvm
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from flowc.codegen.kernels.kernel import Kernel, Launch
     from flowc.codegen.kernels.nest import LoopNest
     from flowc.codegen.llvm.peaks import Peaks
+    from flowc.codegen.target import Kept
     from flowc.ir.computation import Computation, Node
 
 
@@ -75,8 +77,18 @@ class CpuTarget:
 
         return NumbaSource(nest).kernel
 
-    def object_of(self, kernel: Kernel) -> bytes:
-        return compile_module(_texts(kernel), self.processor)
+    def objects_of(self, kernel: Kernel, kept: Kept) -> tuple[bytes, ...]:
+        if kernel.symbol is not None:
+            return (compile_module([_c_call_text(kernel)], self.processor),)
+        from flowc.codegen.cpu.numba_frontend import separate_texts
+
+        texts, shared = separate_texts(kernel)
+        # Last: while this kernel was compiled, another thread may have made them.
+        own = compile_module(texts, self.processor)
+        return (own, *(kept(r.symbol, partial(self._routine, r.text)) for r in shared))
+
+    def _routine(self, text: str) -> bytes:
+        return compile_module([text], self.processor)
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
         return module_text(_texts(kernel), self.processor, form)
@@ -96,10 +108,15 @@ class CpuTarget:
 def _texts(kernel: Kernel) -> list[str]:
     """The LLVM IR of a kernel, and of what it calls."""
     if kernel.symbol is not None:
-        return [kernel.source.replace(f'@"{kernel.entry}"(', f"@{kernel.key}(")]
+        return [_c_call_text(kernel)]
     from flowc.codegen.cpu.numba_frontend import module_texts
 
     return module_texts(kernel)
+
+
+def _c_call_text(kernel: Kernel) -> str:
+    """The LLVM IR of a kernel that calls a kernel in C."""
+    return kernel.source.replace(f'@"{kernel.entry}"(', f"@{kernel.key}(")
 
 
 LEVELS = {

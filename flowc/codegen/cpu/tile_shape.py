@@ -27,6 +27,11 @@ class TileShape:
     lanes: int
 
     @property
+    def name(self) -> str:
+        """All of it, for the names of routines."""
+        return f"{self.dtype}.{self.rows}x{self.columns}.{self.lanes}"
+
+    @property
     def heights(self) -> tuple[int, ...]:
         """The heights of the tiles that share out the rows of a block, the highest first."""
         return (self.rows, *(height for height in HEIGHTS if height < self.rows))

@@ -313,7 +313,7 @@ def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Oper
 def _suffix(shape: TileShape, operands: Operands) -> str:
     """What tells the names of routines apart."""
     lines = f".{operands.stride}" if operands.lines else ""
-    return f".{shape.dtype}.{shape.rows}x{shape.columns}{lines}"
+    return f".{shape.name}{lines}"
 
 
 def panels_routine(shape: TileShape, line_stride: int = 0) -> Routine:
@@ -333,4 +333,5 @@ def panels_routine(shape: TileShape, line_stride: int = 0) -> Routine:
         shape.dtype,
         "pppiiiiiiii" + _kinds(operands),
         lambda b, values: _emit_panels(b, values, shape, operands),
+        shared=True,
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flowc.codegen.driver.frame import RunFrame
     from flowc.codegen.kernels.kernel import Kernel, Launch
     from flowc.codegen.kernels.nest import LoopNest
-    from flowc.codegen.target import Target
+    from flowc.codegen.target import Kept, Target
     from flowc.ir.computation import Computation, Node
 
 
@@ -101,12 +101,12 @@ class CudaTarget:
         """What one thread does; `launches` makes kernels of the device of it."""
         return self.host.kernel(nest)
 
-    def object_of(self, kernel: Kernel) -> bytes:
+    def objects_of(self, kernel: Kernel, kept: Kept) -> tuple[bytes, ...]:
         if isinstance(kernel, DeviceKernel) and SIMT in self.architectures:
-            return simt_object(kernel, self.processor)
+            return (simt_object(kernel, self.processor),)
         if isinstance(kernel, DeviceKernel):
-            return image_object(kernel, self.architectures, find_ptxas(), self.processor)
-        return self.host.object_of(kernel)
+            return (image_object(kernel, self.architectures, find_ptxas(), self.processor),)
+        return self.host.objects_of(kernel, kept)
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
         if isinstance(kernel, DeviceKernel):

@@ -80,10 +80,12 @@ def load_objects(
     return loaded
 
 
-def open_functions(data: bytes, names: Sequence[str]) -> tuple[llvm.ExecutionEngine, list[int]]:
-    """An object that needs no other: what owns its memory, and the addresses of its functions."""
+def open_functions(
+    objects: Sequence[bytes], names: Sequence[str]
+) -> tuple[llvm.ExecutionEngine, list[int]]:
+    """Objects that need no other: what owns their memory, and the addresses of their functions."""
     with loading:
-        engine = engine_of([data])
+        engine = engine_of(objects)
     return engine, [engine.get_function_address(name) for name in names]
 
 

@@ -46,7 +46,7 @@ def measured_peaks(processor: Processor, lanes: int, fma: bool, threads: int) ->
         vector = f"<{lanes} x float>"
         text += f"declare {vector} @llvm.fma.v{lanes}f32({vector}, {vector}, {vector})\n"
     code = compile_module([text], processor, speed=2)
-    _engine, (multiply_adds, read) = open_functions(code, ("multiply_adds", "read"))
+    _engine, (multiply_adds, read) = open_functions([code], ("multiply_adds", "read"))
     spaces = [np.ones(READ_BYTES, np.uint8) for _ in range(threads)]
     count = READ_BYTES // (CHAINS * lanes * 4)
     operations = 2 * CHAINS * lanes * ROUNDS * threads

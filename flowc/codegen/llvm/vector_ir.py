@@ -1,7 +1,8 @@
 """Vector IR: the small vocabulary that register tiles and block moves are written in.
 
 In: llvmlite builders. Out: instructions, and Numba intrinsics over internal functions
-(`Routine`) that are built once per kernel module, so many call sites cost one body.
+(`Routine`) that are built once per kernel module, or once for all kernels (`shared_routines.py`),
+so many call sites cost one body.
 Loops that every kernel shares are written here rather than in its generated source because they
 then cost no Numba time.
 """
@@ -10,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
@@ -19,6 +21,7 @@ from numba.core import types
 from flowc import dtypes
 from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.quantity import Quantity, ir_type
+from flowc.codegen.llvm.shared_routines import KernelModule, SharedRoutine, shared_routine
 from flowc.dtypes import DType
 from flowc_runtime.native.writer import I8, I32, I64, VOID, declare, i64
 
@@ -174,13 +177,14 @@ def module_function(
     emit: Callable[[ir.IRBuilder, Values], None],
     *,
     inline: bool = False,
+    linkage: str = "internal",
 ) -> ir.Function:
-    """The internal function `name` of the module, built by `emit` when it is first wanted."""
+    """The function `name` of the module, built by `emit` when it is first wanted."""
     function = module.globals.get(name)
     if function is not None:
         return function
     function = ir.Function(module, ir.FunctionType(VOID, arguments), name)
-    function.linkage = "internal"
+    function.linkage = linkage
     function.attributes.add("nounwind")
     function.attributes.add("alwaysinline" if inline else "noinline")
     b = ir.IRBuilder(function.append_basic_block("entry"))
@@ -197,16 +201,22 @@ def llvm_arguments(dtype: DType, kinds: str) -> list[ir.Type]:
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """An internal function, returning nothing, that IR and kernel source can both call."""
+    """A function, returning nothing, that IR and kernel source can both call. `name` says all that
+    its code depends on beside the dtype. `shared`: the kernels that call it do not each have their
+    own, as is worth it where LLVM takes longer for it than for opening a module."""
 
     name: str
     dtype: DType
     kinds: str
-    emit: Callable[[ir.IRBuilder, Values], None]
+    emit: Callable[[ir.IRBuilder, Values], None] = field(compare=False)
+    shared: bool = False
 
     def call(self, b: ir.IRBuilder, *values: Value | Index | int) -> None:
         arguments = llvm_arguments(self.dtype, self.kinds)
-        function = module_function(b.module, f"flowc.{self.name}", arguments, self.emit)
+        if self.shared and isinstance(b.module, KernelModule):
+            function = b.module.declared(_shared(self), arguments)
+        else:
+            function = module_function(b.module, f"flowc.{self.name}", arguments, self.emit)
         b.call(function, [_plain(value) for value in values])
 
     def intrinsic(self) -> Any:
@@ -215,6 +225,16 @@ class Routine:
         signature = types.void(*(pointer if kind == "p" else types.int64 for kind in self.kinds))
 
         return numba_function("routine", signature, lambda b, values: self.call(b, *values))
+
+
+@lru_cache(maxsize=256)
+def _shared(routine: Routine) -> SharedRoutine:
+    arguments = llvm_arguments(routine.dtype, routine.kinds)
+    return shared_routine(
+        lambda module, name: (
+            module_function(module, name, arguments, routine.emit, linkage="") and None
+        )
+    )
 
 
 def _plain(value: Value | Index | int) -> Value:

@@ -27,6 +27,7 @@ from flowc.codegen.cuda.ptxas import find_ptxas
 from flowc.codegen.cuda.target import CudaTarget
 from flowc.codegen.kernels.kernel import SCRATCH, STATUS
 from flowc.codegen.link.jit import engine_of
+from flowc.codegen.target import made_anew
 from flowc.codegen.targets import target_named
 from flowc.ir.builder import Builder
 from flowc.ir.types import tensor_type
@@ -215,7 +216,7 @@ def test_without_an_assembler_the_object_holds_ptx(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("flowc.codegen.cuda.target.find_ptxas", lambda: None)
     kernel = launch_of("tanh").kernel
     target = CudaTarget(target_named("native"), (70,))
-    ((architecture, image),) = images_in(target.object_of(kernel), kernel.key)
+    ((architecture, image),) = images_in(target.objects_of(kernel, made_anew)[0], kernel.key)
     assert architecture == 0
     assert image == ptx_of("tanh").encode() + b"\0"
 
@@ -224,7 +225,7 @@ def test_without_an_assembler_the_object_holds_ptx(monkeypatch: pytest.MonkeyPat
 def test_the_object_holds_cubins_first_and_ptx_last() -> None:
     kernel = launch_of("tanh").kernel
     target = CudaTarget(target_named("native"), (90, 80))
-    found = images_in(target.object_of(kernel), kernel.key)
+    found = images_in(target.objects_of(kernel, made_anew)[0], kernel.key)
     assert [architecture for architecture, _ in found] == [80, 90, 0]
     assert all(image.startswith(b"\x7fELF") for _, image in found[:-1])
     assert b".target sm_80" in found[-1][1]

@@ -310,8 +310,9 @@ def _routine(
     emit: Callable[[ir.IRBuilder, Values, WinogradSpec], None],
 ) -> Any:
     shape = spec.shape
-    full = f"winograd_{name}.{shape.dtype}.{_suffix(spec)}"
-    return Routine(full, shape.dtype, kinds, lambda b, v: emit(b, v, spec)).intrinsic()
+    full = f"winograd_{name}.{shape.name}.{spec.winograd.name}"
+    shared = name != "products"  # a loop that calls what is shared
+    return Routine(full, shape.dtype, kinds, lambda b, v: emit(b, v, spec), shared).intrinsic()
 
 
 def _suffix(spec: WinogradSpec) -> str:
