@@ -150,8 +150,9 @@ def text_of(value: Any, name: str) -> str:
     return found.decode("utf-8", "surrogateescape")
 
 
-# A function of the graph, compiled: arrays for arrays.
-HostFunction = Callable[[Sequence[Any]], list[Any]]
+# A function of the graph, compiled: arrays for arrays. It may be given arrays that results are
+# written to, all of them, where they fit, and gives these back then.
+HostFunction = Callable[..., list[Any]]
 
 
 @dataclass(frozen=True, slots=True)

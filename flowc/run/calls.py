@@ -32,9 +32,12 @@ Array = np.ndarray[Any, Any]
 
 
 class Call(Protocol):
-    """Runs a program with feeds of one form; `timeout` in milliseconds, 0 for none."""
+    """Runs a program with feeds of one form; `timeout` in milliseconds, 0 for none. `into`: arrays
+    that results may be written to, all of them, if they fit; these are given back then."""
 
-    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any: ...
+    def __call__(
+        self, arrays: Iterable[Array], timeout: float = 0, into: Sequence[Array] = ()
+    ) -> Any: ...
 
 
 class PlainCall:
@@ -48,10 +51,14 @@ class PlainCall:
         self.contiguous = all(a.flags.c_contiguous for a in arrays)
         self.rebuild = rebuild
 
-    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
+    def __call__(
+        self, arrays: Iterable[Array], timeout: float = 0, into: Sequence[Array] = ()
+    ) -> Any:
         if not self.contiguous:
             arrays = map(np.ascontiguousarray, arrays)
-        results = self.executable.run_laid_out(self.layout, arrays, None, timeout)
+        fits = into and len(into) == len(self.layout.outputs) and self.layout.fits(into)
+        outputs: list[Any] | None = [*into] if fits else None
+        results = self.executable.run_laid_out(self.layout, arrays, outputs, timeout)
         if self.layout.scalars:
             results = [r if r.ndim else r[()] for r in results]
         return self.rebuild(results)
@@ -68,7 +75,9 @@ class StatefulCall:
     version: int
     fits: bool | None = None
 
-    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
+    def __call__(
+        self, arrays: Iterable[Array], timeout: float = 0, into: Sequence[Array] = ()
+    ) -> Any:
         call = self.call
         given = list(arrays) if call.contiguous else [np.ascontiguousarray(a) for a in arrays]
 
@@ -102,9 +111,11 @@ class HostedCall:
     call: Call
     state: RunState
 
-    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
+    def __call__(
+        self, arrays: Iterable[Array], timeout: float = 0, into: Sequence[Array] = ()
+    ) -> Any:
         with host_run(self.state.host_run(timeout)):
-            return self.call(arrays, timeout)
+            return self.call(arrays, timeout, into)
 
 
 def _texts_as_bytes(array: Array) -> Array:
@@ -124,11 +135,13 @@ class SegmentedCall:
     segments: Sequence[Segment]
     tensors: Sequence[Tensor]
     feeds: Sequence[Tensor]
-    run: Callable[[Segment, Mapping[Tensor, Array], HostRun], Sequence[Any]]
+    run: Callable[..., Sequence[Any]]
     state: RunState
     rebuild: Rebuild
 
-    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
+    def __call__(
+        self, arrays: Iterable[Array], timeout: float = 0, into: Sequence[Array] = ()
+    ) -> Any:
         whole = self.state.host_run(timeout)
         found = dict(zip(self.feeds, map(_texts_as_bytes, arrays)))
         if any(segment.may_wait for segment in self.segments):
@@ -137,7 +150,8 @@ class SegmentedCall:
         else:
             for segment in self.segments:
                 whole.check()
-                _keep(found, segment, self.run(segment, _given(found, segment), whole))
+                places = into if segment.tensors == self.tensors else ()
+                _keep(found, segment, self.run(segment, _given(found, segment), whole, places))
         results = [found[t] for t in self.tensors]
         return self.rebuild([r if r.ndim else r[()] for r in results])
 

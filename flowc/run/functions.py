@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 LEADING_BACK = frozenset({"NextIteration", "RefNextIteration"})
 WORTH_COMPILING = 4096  # elements that Python takes a tenth of a second for, or longer
-Run = Callable[[list[Tensor], dict[Tensor, Array]], list[Any]]
+Run = Callable[..., list[Any]]  # of tensors, arrays that are fed, and places for the results
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,13 @@ class _Opened:
         args, results = self.args, self.results
         computed = [t for t in results if isinstance(t, Tensor)]
 
-        def call(arrays: Sequence[Any]) -> list[Any]:
+        def call(arrays: Sequence[Any], into: Sequence[Array] = ()) -> list[Any]:
             if len(arrays) != len(args):
                 raise InvalidArgumentError(
                     f"a function of {len(args)} arguments is called with {len(arrays)}"
                 )
-            found = run(computed, dict(zip(args, arrays))) if computed else []
+            places = into if len(computed) == len(results) else ()
+            found = run(computed, dict(zip(args, arrays)), places) if computed else []
             if len(computed) == len(results):
                 return [held(value) for value in found]
             values = iter(found)

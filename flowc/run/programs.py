@@ -8,7 +8,7 @@ programs of different fetch sets compile them side by side.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +25,7 @@ from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.devices import Placement
 from flowc.run.host_ranks import HostRanks
-from flowc.run.python_segments import PythonSegment, python_segment
+from flowc.run.python_segments import PythonSegment, leading_segments, python_segment
 from flowc.run.segments import Segment, may_block, segments_of
 from flowc.run.shape_specialization import FeedShapes, FeedTypes, outline
 from flowc.run.state import RunState
@@ -66,9 +66,9 @@ class SessionProgram:
 class _Family:
     """The programs of one fetch set for feeds of one outline, and who may compile one."""
 
-    def __init__(self) -> None:
+    def __init__(self, varying: Collection[Tensor]) -> None:
         self.compiling = threading.Lock()
-        self.shapes = FeedShapes()
+        self.shapes = FeedShapes(varying)
         self.programs: dict[Any, SessionProgram] = {}
         self.constants: tuple[Tensor, ...] = ()  # feeds whose values programs are compiled for
         # Those of which some values are below 0, and count from the end: these values.
@@ -88,7 +88,10 @@ class _Family:
 
 
 class ProgramCache:
-    """The programs of one Session."""
+    """The programs of one Session. `reads_images_first`: whether host steps that make images of
+    what is fed are a segment of their own."""
+
+    reads_images_first = False
 
     def __init__(
         self,
@@ -123,14 +126,18 @@ class ProgramCache:
         found = self._segments.get(key)
         if found is None:
             found = []
-            if may_block(wanted.tensors, wanted.operations, key[2]):
+            blocks = may_block(wanted.tensors, wanted.operations, key[2])
+            if blocks or (self.reads_images_first and not wanted.operations):
                 from flowc.extract.unsupported_ops import check_supported  # late: as compiling is
 
                 check_supported(self._graph, wanted.tensors, wanted.operations, key[2])
+            if blocks:
                 found = segments_of(wanted.tensors, wanted.operations, key[2])
                 whole = replace(wanted, feeds=tuple(key[2]))
                 if not found and self.alone(whole) is not None:
                     found = [whole]
+            if not found and self.reads_images_first and not wanted.operations:
+                found = leading_segments(wanted.tensors, key[2])
             self._segments[key] = found
         return found
 
@@ -178,7 +185,9 @@ class ProgramCache:
 
     def _family(self, wanted: Segment, exact: FeedTypes) -> _Family:
         asked = wanted.tensors, wanted.operations, wanted.done, outline(exact)
-        return self._families.get(asked) or self._families.setdefault(asked, _Family())
+        return self._families.get(asked) or self._families.setdefault(
+            asked, _Family(wanted.varying)
+        )
 
     def _serving(
         self, family: _Family, wanted: Segment, exact: FeedTypes, fed: FeedValues

@@ -8,7 +8,7 @@ either way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from flowc.graph import Operation, Tensor
 from flowc.graph.op_info import has_trait, node_attrs, with_defaults
 from flowc.ir.host_run import HostRun, WouldWaitError
 from flowc.run.host_steps import fault_of_step
-from flowc.run.segments import Segment, needed
+from flowc.run.segments import CONTROL, HANDLES, Segment, needed
 
 Array = np.ndarray[Any, Any]
 _PASSED = {dtypes.string, dtypes.resource}  # handles of queues are strings, too
@@ -76,8 +76,51 @@ def python_segment(segment: Segment) -> PythonSegment | None:
         if step is None:
             return None
         steps[op] = step
-    blocks = any(has_trait(op.type, "may_block") for op in steps)
-    return PythonSegment(segment, steps) if blocks else None
+    is_worth_it = segment.by_python or any(has_trait(op.type, "may_block") for op in steps)
+    return PythonSegment(segment, steps) if is_worth_it else None
+
+
+def leading_segments(tensors: Sequence[Tensor], fed: Collection[Tensor]) -> list[Segment]:
+    """Two segments where host steps make images of what is fed: these steps, and all else; one
+    where there is nothing else, none where no step makes any. A native program would copy each
+    image, and hold the interpreter once more for each step."""
+    order = needed([t.op for t in tensors if t not in fed], fed)
+    if any(op.control_inputs or op.type in CONTROL for op in order):
+        return []
+    varying = set[Operation]()
+    for op in order:
+        if any(t in fed or t.op in varying for t in op.inputs):
+            varying.add(op)
+    images = [op for op in order if op in varying and _makes_images(op)]
+    leading = needed(images, fed)
+    if not images or any(step_of(op) is None for op in leading):
+        return []
+    first = varying.intersection(leading)
+    used = [*(t for op in order if op not in first for t in op.inputs), *tensors]
+    crossing = tuple(dict.fromkeys(t for t in used if t.op in first and t not in fed))
+    if any(t.is_ref or t.base_dtype in HANDLES for t in crossing):
+        return []
+    given = {t: None for op in leading for t in op.inputs if t in fed}
+    steps = Segment(crossing, (), tuple(given), by_python=True)
+    cut = {*crossing, *fed}
+    left = needed([t.op for t in tensors if t not in cut], cut)
+    if not left:
+        return [steps]
+    feeds = tuple(dict.fromkeys(t for op in left for t in op.inputs if t in cut))
+    rest = tuple(t for t in tensors if t not in cut)
+    return [steps, Segment(rest, (), feeds, varying=frozenset(crossing))]
+
+
+def _makes_images(op: Operation) -> bool:
+    """Whether a host step makes something of three dimensions or more, whose sizes it finds."""
+    from flowc.ir.lowering import Extracted, Host
+    from flowc.ops import tf_op
+
+    record = tf_op(op.type)
+    lowering = None if record is None else record.lowering
+    host = lowering.host if isinstance(lowering, Extracted) else lowering
+    shapes = [t.shape.sizes for t in op.outputs]
+    return isinstance(host, Host) and any(s and len(s) > 2 and None in s for s in shapes)
 
 
 def step_of(op: Operation) -> Step | None:

@@ -62,13 +62,15 @@ class _CallsByValue:
             self._calls.pop(next(iter(self._calls)), None)
         self._calls[self._values(arrays)] = call, order
 
-    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
+    def __call__(
+        self, arrays: Iterable[Array], timeout: float = 0, into: Sequence[Array] = ()
+    ) -> Any:
         given = list(arrays)
         found = self._calls.get(self._values(given))
         if found is None:
             raise Outdated
         call, order = found
-        return call([given[i] for i in order], timeout)
+        return call([given[i] for i in order], timeout, into)
 
     def _values(self, arrays: Sequence[Array]) -> tuple[bytes, ...]:
         return tuple(arrays[i].tobytes() for i in self.deciding)

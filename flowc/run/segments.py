@@ -56,7 +56,8 @@ class Segment:
     """Tensors to compute and operations to run, where `done` ran before. `feeds`: what it needs of
     what is fed and of what earlier segments computed. `after`: the segments that run before it.
     `may_wait`: it is a step that waits for others of the same run, perhaps; `is_tried`: one that
-    may be tried, and has done nothing where it has to wait."""
+    may be tried, and has done nothing where it has to wait. `by_python`: Python alone computes it.
+    `varying`: those of the feeds whose sizes are others in every run."""
 
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
@@ -65,6 +66,8 @@ class Segment:
     after: frozenset[Segment] = frozenset()
     may_wait: bool = False
     is_tried: bool = False
+    by_python: bool = False
+    varying: frozenset[Tensor] = frozenset()
 
     def needs(self, fed: Collection[Tensor]) -> list[Operation]:
         """The operations that run, each after what it depends on."""

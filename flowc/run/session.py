@@ -159,16 +159,16 @@ class Session:
         self._closed = False
         self._contexts: list[Any] = []
 
-    def _inner(
-        self, graph: Graph, has_new_streams: bool, calls: int = 1
-    ) -> Callable[[Any, Any], Any]:
+    def _inner(self, graph: Graph, has_new_streams: bool, calls: int = 1) -> Callable[..., Any]:
         """What runs the graph of a function that a host step of this Session calls, so many times
-        at once, that is."""
+        at once, that is: `_run_into` of another one."""
         state = self._state.with_new_streams() if has_new_streams else self._state
         threads = self._threads
         if calls > 1:
             threads = max(1, (threads or os.cpu_count() or 1) // calls)
-        return self._beside(graph, self._options, state, threads).run
+        found = self._beside(graph, self._options, state, threads)
+        found._programs.reads_images_first = True
+        return found._run_into
 
     def _beside(
         self,
@@ -263,14 +263,40 @@ class Session:
                     pass
             return self._run_slowly(fetches, feeds, key, timeout)
         except FlowcError as found:
-            error: FlowcError = found
-            if error.node is None and isinstance(error, InvalidArgumentError):
-                error = self._with_node(error, fetches, feeds)
-            if error.node is not None:
-                self._tell_operation(error, error.node)
+            error = self._told(found, fetches, feeds)
             if error is found:
                 raise
             raise error from None
+
+    def _run_into(
+        self,
+        fetches: list[Tensor],
+        feeds: dict[Tensor, np.ndarray],
+        into: Sequence[np.ndarray] = (),
+    ) -> Any:
+        """`run`, whose results are written to the arrays of `into` where they have their shapes and
+        dtypes, and these are given back then."""
+        key = (self._variables.version, (*fetches,), list, *feeds)
+        call = self._calls.get((*key, *map(form_of_array, feeds.values()))) if into else None
+        if call is None or self._closed:
+            return self.run(fetches, feeds)
+        try:
+            return call(feeds.values(), self._timeout, into)
+        except (Outdated, NegativeSizeError):
+            return self.run(fetches, feeds)
+        except FlowcError as found:
+            error = self._told(found, fetches, feeds)
+            if error is found:
+                raise
+            raise error from None
+
+    def _told(self, error: FlowcError, fetches: Any, feeds: Mapping[Any, Any]) -> FlowcError:
+        """The error, which says what is known of its node."""
+        if error.node is None and isinstance(error, InvalidArgumentError):
+            error = self._with_node(error, fetches, feeds)
+        if error.node is not None:
+            self._tell_operation(error, error.node)
+        return error
 
     def _tell_operation(self, error: FlowcError, node: str) -> None:
         """Has an error say which operation of the graph is at fault, and which line made it."""
@@ -441,6 +467,7 @@ class Session:
         rebuild: Rebuild,
         key: Any,
         request: Request | None = None,
+        into: Sequence[np.ndarray] = (),
     ) -> Any:
         """Finds the program, compiles it if need be, and runs it. `key`: that of calls which can be
         served alike, None where there are none."""
@@ -464,7 +491,7 @@ class Session:
                 if request is not None and lasts and not has_state:
                     request.remember((*asked.tensors, *program.feeds), program.executable)
             try:
-                return program.ranks.run(partial(call, timeout=timeout), given, log)
+                return program.ranks.run(partial(call, timeout=timeout, into=into), given, log)
             except Outdated:
                 continue
             except NegativeSizeError as error:
@@ -472,7 +499,11 @@ class Session:
                 self._calls.clear()
 
     def _run_segment(
-        self, segment: Segment, given: Mapping[Tensor, np.ndarray], run: HostRun
+        self,
+        segment: Segment,
+        given: Mapping[Tensor, np.ndarray],
+        run: HostRun,
+        into: Sequence[np.ndarray] = (),
     ) -> Sequence[np.ndarray]:
         alone = self._programs.alone(segment)
         if alone is not None:
@@ -481,8 +512,8 @@ class Session:
         call = self._calls.get(key)
         if call is not None:
             with suppress(Outdated, NegativeSizeError):
-                return call(given.values(), run.left)
-        return self._run_program(segment, given, run.left, lambda results: results, key)
+                return call(given.values(), run.left, into)
+        return self._run_program(segment, given, run.left, lambda results: results, key, into=into)
 
     def _request(self, fetches: Any, feeds: Any) -> Request | None:
         """What is asked of a loaded graph that nobody has looked at: it may be known from before,

@@ -9,7 +9,7 @@ numbers (and their fault a node), and the number of programs is bounded by the n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from flowc.extract.feed_specs import open_sizes
 from flowc.graph import Tensor
@@ -30,18 +30,35 @@ def outline(types: FeedTypes) -> tuple[object, ...]:
 
 
 class FeedShapes:
-    """The shapes that one fetch set was fed, all of one outline."""
+    """The shapes that one fetch set was fed, all of one outline. `varying`: feeds whose sizes are
+    known to vary where the graph does not tell them."""
 
-    def __init__(self) -> None:
+    def __init__(self, varying: Collection[Tensor] = ()) -> None:
         self.always_exact = False  # whether the fetch set cannot be compiled with open sizes
+        self._varying = varying
+        self._open = frozenset[int]()  # the places of sizes that are open from the first run on
         self._told: list[Sizes] = []  # shapes that are compiled for as they are
         self._sources: tuple[int | None, ...] = ()  # for an open size, the place that names it
 
     def to_compile(self, types: FeedTypes) -> FeedTypes:
         """The types of the program that serves feeds of these types."""
         sizes = _sizes(types)
-        is_exact = self.always_exact or sizes in self._told or not self._fits(sizes)
+        if self._varying and not self._told:
+            self._told.append(sizes)
+            self._open = self._open_places(types)
+            self._sources = tuple(k if k in self._open else None for k in range(len(sizes)))
+        is_told = sizes in self._told and not self._open
+        is_exact = self.always_exact or is_told or not self._fits(sizes)
         return types if is_exact else self._opened(types)
+
+    def _open_places(self, types: FeedTypes) -> frozenset[int]:
+        """Where the sizes of the varying feeds stand that the graph does not tell."""
+        found: list[bool] = []
+        for tensor, type_ in types.items():
+            told = tensor.shape.sizes or (None,) * type_.rank
+            varies = tensor in self._varying
+            found += [varies and t is None and n > 1 for t, n in zip(told, type_.static_dims)]
+        return frozenset(place for place, is_open in enumerate(found) if is_open)
 
     def learn(self, types: FeedTypes) -> None:
         """Takes note of feeds that are compiled for as they are, without a fault."""
@@ -49,7 +66,8 @@ class FeedShapes:
         if not self.always_exact and sizes not in self._told:
             self._told.append(sizes)
             columns = list(zip(*self._told))
-            self._sources = tuple(None if len(set(c)) == 1 else columns.index(c) for c in columns)
+            varying = (None if len(set(c)) == 1 else columns.index(c) for c in columns)
+            self._sources = tuple(k if k in self._open else v for k, v in enumerate(varying))
 
     def _fits(self, sizes: Sizes) -> bool:
         """Whether these vary as those before did."""

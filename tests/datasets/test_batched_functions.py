@@ -129,3 +129,24 @@ def test_lines_of_files(tmp_path: Path) -> None:
         batches = _given(session, data.make_one_shot_iterator().get_next())
     assert [len(batch[2]) for batch in batches] == [16, 16, 8]
     assert [text for batch in batches for text in batch[2]] == [b"a,%d" % i for i in range(40)]
+
+
+def test_a_bad_line_of_csv_says_where_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('head,er\n1,2\n3,"4\n5",6\n7,x\n8,9\n"10,11')
+    with tf.Graph().as_default():
+        data = tf.data.experimental.CsvDataset(str(path), [tf.int32, tf.int32], header=True)
+        element = data.make_one_shot_iterator().get_next()
+        found: list[Any] = []
+        with tf.Session() as session:
+            for _ in range(4):
+                try:
+                    found.append([int(field) for field in session.run(element)])
+                except tf.errors.InvalidArgumentError as error:
+                    found.append((error.message, error.hint))
+    assert found == [
+        [1, 2],
+        ("Expect 2 fields but have more in record", f"look at line 3 of {path}"),
+        ("Field 1 in record is not a valid int32: x", f"look at line 5 of {path}"),
+        [8, 9],
+    ]

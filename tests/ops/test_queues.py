@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from queue_model import LONG, Program
 
-from flowc.errors import OutOfRangeError
+from flowc.errors import CancelledError, OutOfRangeError
 from flowc.ir.host_run import HostRun
 from flowc.ops.queues.handles import Handle
 from flowc.ops.queues.queue_states import KINDS, Queue
+from flowc.ops.queues.reader_states import Reader, Source
 
 # `make fuzz` asks for 1,000: 5,000 programs of each kind of queue.
 PROGRAMS = int(os.environ.get("FLOWC_FUZZ", "10")) * 5
@@ -80,3 +81,17 @@ def test_a_shuffled_queue_gives_each_element_once() -> None:
     queue.close_queue(run, False)
     found.append(queue.dequeue_many(run, 100, up_to=True)[0])
     assert sorted(np.concatenate(found).tolist()) == list(range(2000))
+
+
+class _ClosedWhileItOpens(Reader):
+    def _open(self, work: bytes) -> Source:
+        self.close()  # as another thread that closes the Session does
+        return lambda: (work, work)
+
+
+def test_a_reader_that_is_closed_while_it_opens_a_file_keeps_none() -> None:
+    reader = _ClosedWhileItOpens(Handle("TextLineReader", "r", {}))
+    for _ in range(2):
+        with pytest.raises(CancelledError):
+            reader.read(HostRun(), lambda: b"name")
+        assert reader._source is None

@@ -1,7 +1,8 @@
 """Datasets of the fields of CSV files.
 
 In: names of files, defaults that say which dtypes fields have. Out: elements of one scalar for each
-field. Invariant: a record that is at fault raises TensorFlow's error, and the next one is read.
+field. Invariant: a record that is at fault raises TensorFlow's error, which says where it stands,
+and the next one is read.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from flowc.ops.datasets.files import FileDataset, FileItems
 from flowc.ops.datasets.records import Given, define_dataset
 from flowc.records.lines import lines_of
 
+_Line = tuple[bytes, int, str]  # a record, the number of its first line, the file
 _OPEN_QUOTE = "Reached end of file without closing quoted field in record"
 _INTS = {dtypes.i32: (-(1 << 31), (1 << 31) - 1), dtypes.i64: (-(1 << 63), (1 << 63) - 1)}
 
@@ -65,29 +67,31 @@ class _Csv(FileDataset):
         return _Parsed(FileItems(self.names, self.read, context), self)
 
     def read(self, name: str, run: HostRun) -> Iterator[Any]:
-        """The records of a file: fields as bytes, and whether each was quoted."""
+        """The records of a file: each as text, with the number of its first line and the file."""
         lines = self._lines(name, run)
         if self._has_header and next(lines, None) is None:
             raise InvalidArgumentError("Can't read header of file")
         yield from lines
 
-    def _lines(self, name: str, run: HostRun) -> Iterator[bytes]:
+    def _lines(self, name: str, run: HostRun) -> Iterator[_Line]:
         """Records as text: a line break in quotes is part of a field."""
         begun: list[bytes] = []
-        is_open, size = False, 0
+        is_open, size, number = False, 0, 0
         with self.stream(name, run) as stream:
-            for line in lines_of(stream):
+            for number, line in enumerate(lines_of(stream), 1):
                 begun.append(line)
                 size += len(line) + 1
                 stream.check(size)
                 is_open ^= self._quotes and line.count(b'"') % 2 == 1
                 if not is_open:
-                    yield b"\n".join(begun).removesuffix(b"\r")
+                    text = b"\n".join(begun).removesuffix(b"\r")
+                    yield text, number - len(begun) + 1, name
                     begun, size = [], 0
         if begun:
             if len(begun) > 1:
-                raise InvalidArgumentError(_OPEN_QUOTE)
-            yield begun[0].removesuffix(b"\r")
+                hint = _place(number - len(begun) + 1, name)
+                raise InvalidArgumentError(_OPEN_QUOTE, hint=hint)
+            yield begun[0].removesuffix(b"\r"), number, name
 
     def fields(self, line: bytes) -> list[bytes]:
         if not self._quotes or b'"' not in line:
@@ -171,8 +175,19 @@ class _Parsed(OneByOne):
         self._lines, self._dataset = lines, dataset
 
     def next(self, run: HostRun) -> Element | None:
-        line = one(self._lines, run)
-        return None if line is None else self._dataset.element(line)
+        line: _Line | None = one(self._lines, run)
+        if line is None:
+            return None
+        text, number, name = line
+        try:
+            return self._dataset.element(text)
+        except InvalidArgumentError as error:
+            error.hint = _place(number, name)
+            raise
+
+
+def _place(number: int, name: str) -> str:
+    return f"look at line {number} of {name}"
 
 
 _CSV = (

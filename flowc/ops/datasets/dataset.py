@@ -297,7 +297,7 @@ class IterationContext:
         call = self.run.functions.find(function.name, handles, self._streams, function.calls)
         if not rest:
             return call
-        return lambda arguments: call([*arguments, *rest])
+        return lambda arguments, into=(): call([*arguments, *rest], into)
 
     def _captured(self, function: Captured, given: int) -> tuple[dict[int, str], list[Array]]:
         """What a function captures behind its first `given` arguments: handles, and values."""

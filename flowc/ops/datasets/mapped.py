@@ -58,20 +58,54 @@ def _stacked(component: int, arrays: Sequence[Array]) -> Array:
     return found
 
 
+class BatchRows:
+    """Memory of a batch, into whose rows elements are written where they are made. `like`: an
+    element with the shapes and dtypes of all."""
+
+    def __init__(self, count: int, like: Element) -> None:
+        self._arrays = [np.empty((count, *array.shape), array.dtype) for array in like]
+        self._filled = [False] * count
+
+    @staticmethod
+    def suit(count: int, like: Element | None) -> bool:
+        """Whether elements are large enough for it."""
+        if like is None or any(array.dtype == object or not array.ndim for array in like):
+            return False
+        return LEAST <= count <= MOST and sum(array.nbytes for array in like) > LARGE
+
+    def made(self, place: int, apply: Callable[..., Element], item: Any) -> Element:
+        """An element, in its place if it has the shapes of all."""
+        rows = [array[place] for array in self._arrays]
+        found = apply(item, rows)
+        self._filled[place] = [*map(id, found)] == [*map(id, rows)]
+        return found
+
+    def batch(self, elements: Sequence[Element]) -> Element:
+        """The first elements together."""
+        count = len(elements)
+        if not all(self._filled[:count]):
+            return batched(elements)
+        whole = count == len(self._filled)
+        return tuple(self._arrays if whole else [array[:count] for array in self._arrays])
+
+
 class MappedItems(OneByOne):
-    """`apply` gives what the function makes of one element."""
+    """`apply` gives what the function makes of one element. `like`: one that it made; `in_rows`:
+    whether the last batch was made one by one, into its rows."""
 
     def __init__(
         self,
         source: HostDataset,
         function: Captured,
-        apply: Callable[[Element], list[Array]],
+        apply: Callable[..., list[Array]],
         context: IterationContext,
     ) -> None:
         self._items, self._rows = source.items(context), source.rows
         self._function, self._apply, self._context = function, apply, context
         self._waiting: deque[Any] = deque()  # items that were taken, and are left to one by one
         self._batched: dict[tuple[int, ...], BatchedFunction | None] = {}
+        self.like: Element | None = None
+        self.in_rows = False
 
     @property
     def has_fault(self) -> bool:
@@ -85,8 +119,11 @@ class MappedItems(OneByOne):
         found = self._items.take(1, run)
         return found[0] if found else None
 
-    def apply(self, item: Any) -> Element:
-        return tuple(self._apply(item if self._rows is None else self._rows.element(item)))
+    def apply(self, item: Any, into: Sequence[Array] = ()) -> Element:
+        """`into`: where the element may be written, if it fits."""
+        element = item if self._rows is None else self._rows.element(item)
+        self.like = found = tuple(self._apply(element, into))
+        return found
 
     def next(self, run: HostRun) -> Element | None:
         item = self.next_item(run)
@@ -108,11 +145,13 @@ class MappedItems(OneByOne):
     def stacked(self, count: int, run: HostRun) -> Element | None:
         if not LEAST <= count <= MOST or self._waiting or self._fault is not None:
             return None
+        self.in_rows = False
         items = gathered(self._items, count, run)
         found = self._many(items)
         if found is None:
             self._waiting += items
-            return None
+            self.in_rows = bool(items) and BatchRows.suit(count, self.like)
+            return self._in_rows(len(items), run) if self.in_rows else None
         function, arrays = found
         if function.rest is None:
             return tuple(arrays)
@@ -121,6 +160,15 @@ class MappedItems(OneByOne):
             fault, self._fault = self._fault, None
             raise fault
         return batched(elements)
+
+    def _in_rows(self, count: int, run: HostRun) -> Element:
+        """The elements of items that wait, together."""
+        assert self.like is not None
+        rows, found = BatchRows(count, self.like), list[Element]()
+        for place in range(count):
+            run.check()
+            found.append(rows.made(place, self.apply, self._waiting.popleft()))
+        return rows.batch(found)
 
     def _finished(
         self, rest: HostFunction, arrays: Sequence[Array], items: Sequence[Any]

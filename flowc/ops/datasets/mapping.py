@@ -43,15 +43,15 @@ class Applied(HostDataset):
     def __init__(self, source: HostDataset, function: Captured) -> None:
         self.source, self.function = source, function
 
-    def applied(self, context: IterationContext) -> Callable[[Element], list[Array]]:
+    def applied(self, context: IterationContext) -> Callable[..., list[Array]]:
         """The function, found when it is first called: for as many components as that has."""
         call: Callable[..., list[Array]] | None = None
 
-        def apply(element: Element) -> list[Array]:
+        def apply(element: Element, into: Sequence[Array] = ()) -> list[Array]:
             nonlocal call
             if call is None:
                 call = context.function(self.function, len(element))
-            return call(element)
+            return call(element, into)
 
         return apply
 

@@ -32,7 +32,7 @@ from flowc.ops.datasets.dataset import (
     Trials,
     one,
 )
-from flowc.ops.datasets.mapped import MappedItems
+from flowc.ops.datasets.mapped import BatchRows, MappedItems
 from flowc.ops.datasets.records import METADATA, STATED, define_dataset
 
 LONG = 0.0003  # seconds that an element takes
@@ -180,12 +180,13 @@ class Workers:
 
 
 class _Slot:
-    """A result to come."""
+    """A result to come, and its place in a batch, if it has one."""
 
-    __slots__ = ("fault", "is_done", "item", "result")
+    __slots__ = ("fault", "is_done", "item", "place", "result", "rows")
 
-    def __init__(self, item: Any) -> None:
+    def __init__(self, item: Any, rows: BatchRows | None = None, place: int = 0) -> None:
         self.item = item
+        self.rows, self.place = rows, place
         self.result: Any = None
         self.fault: BaseException | None = None
         self.is_done = False
@@ -204,6 +205,7 @@ class Parallel(Items):
         self._awaited: set[_Slot] = set()
         self._fault: BaseException | None = None
         self._more = True
+        self._batch = 1  # elements of a batch, which are asked for together
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
         fault, self._fault = self._fault, None
@@ -215,16 +217,37 @@ class Parallel(Items):
     def _alone(self, count: int, run: HostRun) -> Sequence[Any]:
         start = time.perf_counter()
         found = self._mapped.take(count, run)
-        begins = bool(found) and self._pace.begins(time.perf_counter() - start, len(found))
-        if begins and not self._mapped.has_fault:
+        if found:
+            self._begin_if_long(time.perf_counter() - start, len(found))
+        return found
+
+    def _begin_if_long(self, seconds: float, count: int) -> None:
+        if self._pace.begins(seconds, count) and not self._mapped.has_fault:
             self._more = True
             self._workers = Workers(self._count, self._work, self._context, "flowc-map")
             self._workers.start()
-        return found
 
     def stacked(self, count: int, run: HostRun) -> Element | None:
-        is_alone = self._workers is None and self._fault is None
-        return self._mapped.stacked(count, run) if is_alone else None
+        workers = self._workers
+        if self._fault is not None:
+            return None
+        if workers is None:
+            start = time.perf_counter()
+            batch = self._mapped.stacked(count, run)
+            if batch is not None and self._mapped.in_rows:
+                self._begin_if_long(time.perf_counter() - start, len(batch[0]))
+            return batch
+        self._batch = count
+        self._submit(workers, run, count - 1 + AHEAD * self._count)
+        asked = list(islice(self._pending, count))
+        rows = asked[0].rows if len(asked) == count else None
+        if rows is None or any((s.rows, s.place) != (rows, k) for k, s in enumerate(asked)):
+            return None
+        self._await(asked, workers, run)
+        if any(slot.fault is not None for slot in asked):
+            return None
+        self._end_if_no_gain(count)
+        return rows.batch([self._pending.popleft().result for _ in asked])
 
     def _made(self, workers: Workers, count: int, run: HostRun) -> Sequence[Any]:
         """At most `count` results, up to one that failed. Who asks is woken once for all."""
@@ -235,12 +258,8 @@ class Parallel(Items):
             self._workers = None
             return self._alone(count, run)
         asked = list(islice(self._pending, count))
-        if not all(slot.is_done for slot in asked):
-            with workers.made:
-                self._awaited = {slot for slot in asked if not slot.is_done}
-                run.wait(workers.made, lambda: not self._awaited)
-        if self._pace.ends(len(asked)):
-            self._more = False  # those that are under way are the last ones
+        self._await(asked, workers, run)
+        self._end_if_no_gain(len(asked))
         found: list[Any] = []
         for slot in asked:
             self._pending.popleft()
@@ -249,6 +268,16 @@ class Parallel(Items):
                 break
             found.append(slot.result)
         return found or self.take(1, run)
+
+    def _await(self, asked: Sequence[_Slot], workers: Workers, run: HostRun) -> None:
+        if not all(slot.is_done for slot in asked):
+            with workers.made:
+                self._awaited = {slot for slot in asked if not slot.is_done}
+                run.wait(workers.made, lambda: not self._awaited)
+
+    def _end_if_no_gain(self, asked: int) -> None:
+        if self._pace.ends(asked):
+            self._more = False  # those that are under way are the last ones
 
     def _submit(self, workers: Workers, run: HostRun, most: int) -> None:
         while self._more and len(self._pending) < most:
@@ -262,11 +291,21 @@ class Parallel(Items):
             if item is None:
                 self._more = False
                 break
-            slot = _Slot(item)
+            slot = self._slot(item)
             self._pending.append(slot)
             with workers.changed:
                 self._waiting.append(slot)
                 workers.changed.notify()
+
+    def _slot(self, item: Any) -> _Slot:
+        """A result to come; large ones have their place in the batch that they will be asked for
+        with."""
+        place, like = len(self._pending) % self._batch, self._mapped.like
+        if like is None or not BatchRows.suit(self._batch, like):
+            return _Slot(item)
+        if not place:
+            return _Slot(item, BatchRows(self._batch, like))
+        return _Slot(item, self._pending[-1].rows, place)
 
     def _work(self, workers: Workers) -> bool:
         with workers.changed:
@@ -276,7 +315,11 @@ class Parallel(Items):
                 workers.changed.wait()
             slot = self._waiting.popleft()
         try:
-            slot.result = self._mapped.apply(slot.item)
+            mapped, rows = self._mapped, slot.rows
+            if rows is None:
+                slot.result = mapped.apply(slot.item)
+            else:
+                slot.result = rows.made(slot.place, mapped.apply, slot.item)
         except BaseException as error:
             slot.fault = error
         with workers.made:

@@ -59,7 +59,9 @@ def _infer_jpeg(c: Inference) -> Dims:
 def _check_size(image: Array, form: str) -> None:
     height, width, channels = image.shape
     if channels not in (1, 3):
-        raise InvalidArgumentError(f"image must have 1 or 3 channels, got {channels}")
+        raise InvalidArgumentError(
+            f"image must have 1 or 3 channels, got [{height},{width},{channels}]"
+        )
     if form and channels != _CHANNELS[form]:
         raise InvalidArgumentError(
             f"format '{form}' expects {_CHANNELS[form]} channels, got {channels}"

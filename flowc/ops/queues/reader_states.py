@@ -15,6 +15,7 @@ from itertools import dropwhile
 
 from flowc.encoding.wire import BYTES, VARINT, FileBytes, fields, varint, varint_bytes
 from flowc.errors import (
+    CancelledError,
     InvalidArgumentError,
     InvalidModelError,
     OutOfRangeError,
@@ -41,7 +42,7 @@ class Reader:
         self.produced = 0
         self.completed = 0
         self._turn = threading.Condition()
-        self._is_busy = False
+        self._is_busy = self._is_closed = False
         self._started = 0
         self._work = b""
         self._source: Source | None = None
@@ -116,11 +117,15 @@ class Reader:
         if self._returned:
             self.produced += 1
             return self._returned.popleft()
-        if self._source is None:
+        source = self._source
+        if source is None:
             self._work = next_work()
-            self._source = self._open(self._work)
+            source = self._source = self._open(self._work)
             self._started += 1
-        found = self._source()
+        if self._is_closed:  # meanwhile: no file is to stay open
+            self._source = None
+            raise CancelledError("the session was closed while a reader of it opened a file")
+        found = source()
         if found is not None:
             self.produced += 1
         if found is None or self.is_one_record:
@@ -135,6 +140,7 @@ class Reader:
             self._returned.clear()
 
     def close(self) -> None:
+        self._is_closed = True
         self._source = None
 
     # -- states, of readers that have no file open between two records
