@@ -239,14 +239,14 @@ def _emit_step(
         )
     found = list(shapes(x, handle or NO_HANDLE, values, attrs))
     if any(shape is None for shape in found):
-        found = _completed(x, found)
+        found = completed(x, found)
     named = {"name": x.name} if "name" in op.signature.attrs else {}
     node = x.b.emit(op, values, {**attrs, **named, "shapes": tuple(found)})
     x.effect(node)
     return node.outputs
 
 
-def _completed(x: Extractor, found: Sequence[Shape | None]) -> list[Shape | None]:
+def completed(x: Extractor, found: Sequence[Shape | None]) -> list[Shape | None]:
     """The shapes, with what the graph says of those that the handle leaves open."""
     stated = list(x.output_shapes(0))
     both = [s if s is not None or k >= len(stated) else stated[k] for k, s in enumerate(found)]
