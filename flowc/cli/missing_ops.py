@@ -64,9 +64,8 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"SparseMatrix.*|.*CompositeTensorVariant.*",
     ),
     (
-        "stages, maps and barriers that sessions share, and batches across calls",
-        r"(Ordered)?Map(Stage|Unstage|Peek|Size|Clear|Incomplete).*|Barrier.*|Batch|Unbatch"
-        r"|UnbatchGrad|BatchFunction|Mutex.*|ConsumeMutexLock|FakeQueue|FileSystemSet.*"
+        "locks that sessions share, and batches across calls",
+        r"Batch|Unbatch|UnbatchGrad|BatchFunction|Mutex.*|ConsumeMutexLock|FakeQueue|FileSystemSet.*"
         r"|.*Session(Handle.*|Tensor)",
     ),
     ("only within TensorFlow's runtime", r"FakeParam|CheckPinned|ImmutableConst"),
