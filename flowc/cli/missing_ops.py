@@ -64,8 +64,8 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"SparseMatrix.*|.*CompositeTensorVariant.*",
     ),
     (
-        "locks that sessions share, and batches across calls",
-        r"Batch|Unbatch|UnbatchGrad|BatchFunction|Mutex.*|ConsumeMutexLock|FakeQueue|FileSystemSet.*"
+        "batches across calls, and handles of sessions",
+        r"Batch|Unbatch|UnbatchGrad|BatchFunction|FakeQueue|FileSystemSet.*"
         r"|.*Session(Handle.*|Tensor)",
     ),
     ("only within TensorFlow's runtime", r"FakeParam|CheckPinned|ImmutableConst"),

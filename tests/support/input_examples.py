@@ -303,3 +303,18 @@ def _first(found: Any) -> Any:
 for _kind in ("Map", "OrderedMap"):
     for _name in ["Stage", "Unstage", "Peek", "UnstageNoKey", "Size", "IncompleteSize", "Clear"]:
         INPUT_EXAMPLES[_kind + _name] = _keyed(_kind)
+
+
+@example("MutexV2", "MutexLock", "ConsumeMutexLock")
+def _mutex() -> list[tuple[Any, Any]]:
+    """A run that takes a lock twice."""
+    mutex = r.MutexV2(shared_name="mutex")
+    done: list[Any] = []
+    for _ in range(2):
+        with tf.control_dependencies(done):
+            lock = r.MutexLock(mutex=mutex)
+        with tf.control_dependencies([lock.op]):
+            inside = tf.constant(3) + 4
+        with tf.control_dependencies([inside.op]):
+            done = [r.ConsumeMutexLock(mutex_lock=lock)]
+    return [(done[0], None), (inside, 7)]

@@ -184,6 +184,7 @@ def define_step(
     named = "name: string" if "name" in settings else ""
     more = ", ".join(filter(None, (named, attrs.strip(), "shapes: list(shape)")))
     inner_tf = f"_{op_type}({inputs.replace('HANDLE', 'string')}; {more})"
+    inner_tf, outputs = (text.replace("variant", "string") for text in (inner_tf, outputs))
     host = Host(step, op_type, tuple(settings), may_block=True)
     inner = define(
         f"{name}_step",
