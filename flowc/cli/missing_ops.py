@@ -60,13 +60,12 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"Uniform(Q|De|Re).*",
     ),
     (
-        "maps and other structures held as variants, and factors of sparse matrices",
-        r"SparseMatrix.*|.*TensorMap.*|.*CompositeTensorVariant.*",
+        "structures held as variants, and factors of sparse matrices",
+        r"SparseMatrix.*|.*CompositeTensorVariant.*",
     ),
     (
-        "stages, maps and barriers that sessions share, and batches across calls",
-        r"(Ordered)?Map(Stage|Unstage|Peek|Size|Clear|Incomplete).*|Barrier.*|Batch|Unbatch"
-        r"|UnbatchGrad|BatchFunction|Mutex.*|ConsumeMutexLock|FakeQueue|FileSystemSet.*"
+        "batches across calls, and handles of sessions",
+        r"Batch|Unbatch|UnbatchGrad|BatchFunction|FakeQueue|FileSystemSet.*"
         r"|.*Session(Handle.*|Tensor)",
     ),
     ("only within TensorFlow's runtime", r"FakeParam|CheckPinned|ImmutableConst"),

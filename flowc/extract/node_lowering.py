@@ -122,7 +122,7 @@ def _by_record(
 ) -> Sequence[Bound]:
     source, scope, name = region.source, region.scope, region.source.name(key)
     attrs = node_attrs(record, source.node(key).attrs, source.attrs)
-    emit = _emitter(region, record, inputs)
+    emit = _emitter(region, key, record, inputs)
     if emit is not None:
         shapes = partial(source.output_shapes, key)
         x = NodeExtractor(region.extraction, scope, name, region.callers, shapes)
@@ -174,13 +174,15 @@ def _what_decides(value: Value) -> str:
 
 
 def _emitter(
-    region: RegionExtractor, record: Op, inputs: Sequence[Bound | None]
+    region: RegionExtractor, key: Any, record: Op, inputs: Sequence[Bound | None]
 ) -> Callable[..., Any] | None:
     """What writes a node in terms of values, where it is not one itself."""
     if isinstance(record.lowering, Extracted):
         return record.lowering.emit
     if any(isinstance(bound, ListValue | OptionalValue | RunTimeTensor) for bound in inputs):
         return record.on_lists
+    if record.on_variants is not None and region.source.attr(key, "T") is dtypes.variant:
+        return record.on_variants
     values = [bound for bound in inputs if isinstance(bound, Value)]
     if record.on_data is None or len(values) < len(inputs):
         return None

@@ -193,7 +193,9 @@ def _inferred(
     try:
         values = [builder.value(t) for t in inputs]
         types, _ = builder.infer(record, values, _with_defaults(record, attrs), ())
-    except NeedsContent:
+    except NeedsContent as error:
+        if error.shapes is not None:
+            return tuple(error.shapes)
         return _declared(record, attrs, len(inputs))
     return tuple(
         _handle_sizes(record, inputs, t) if t.dtype is resource else _sizes(t) for t in types

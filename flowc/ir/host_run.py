@@ -227,6 +227,7 @@ class HostRun:
         self._functions = functions
         self._timeout = timeout
         self._is_patient = True
+        self._at_end: list[Callable[[], None]] = []
         self._deadline = time.monotonic() + timeout / 1000 if timeout else None
 
     @property
@@ -238,6 +239,14 @@ class HostRun:
                 hint="run the model in a Session",
             )
         return self._functions
+
+    def at_end(self, function: Callable[[], None]) -> None:
+        """Calls a function when the run has ended, well or not."""
+        self._at_end.append(function)
+
+    def end(self) -> None:
+        while self._at_end:
+            self._at_end.pop()()
 
     def kernel(self, wanted: StepKernel, elements: int) -> NativeCall | None:
         """As `HostFunctions.kernel`; None where nothing is compiled while it runs."""

@@ -41,7 +41,8 @@ MOST_INTS = 1 << 22  # that sizes, axes and positions of a node are made of
 
 class NeedsContent(UnimplementedError):
     """Inference needs the elements of an input (a shape, an axis) that are not known yet: a limit
-    of flowc, no fault of the graph. `input`: its number, where one is wanted."""
+    of flowc, no fault of the graph. `input`: its number, where one is wanted. `shapes`: what is
+    known of the outputs without them, None for one of unknown rank."""
 
     def __init__(
         self,
@@ -50,9 +51,11 @@ class NeedsContent(UnimplementedError):
         node: str | None = None,
         hint: str | None = None,
         input: int | None = None,
+        shapes: Sequence[tuple[int | None, ...] | None] | None = None,
     ) -> None:
         super().__init__(message, node=node, hint=hint)
         self.input = input
+        self.shapes = shapes
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,8 @@ class Op:
     `aliases`: other TF op names with the same signature and meaning. `on_lists`: emits the op, as
     `Extracted` does, where inputs are TensorLists, or what takes no part in arithmetic else
     (`ir/extraction.py`); `on_data`: where inputs have elements that only the run knows, or sizes
-    that loops find, and `infer` may want more of them than sizes that it can read. `marks`: how the
+    that loops find, and `infer` may want more of them than sizes that it can read; `on_variants`:
+    where T is a variant, and what it holds only Python knows. `marks`: how the
     op reads and changes the marks of a list (`ir/mark_access.py`). `capability`: what it touches
     beyond tensors, which an imported node may only where it is allowed to (`ir/capability.py`).
     `stamp`: a text of all code behind an op that is not flowc's own, for keys of caches.
@@ -91,6 +95,7 @@ class Op:
     aliases: tuple[str, ...] = ()
     on_lists: Callable[..., Any] | None = None
     on_data: Callable[..., Any] | None = None
+    on_variants: Callable[..., Any] | None = None
     marks: MarkAccess | None = None
     capability: Capability | None = None
     stamp: Callable[[], str] | None = None

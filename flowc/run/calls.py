@@ -114,8 +114,12 @@ class HostedCall:
     def __call__(
         self, arrays: Iterable[Array], timeout: float = 0, into: Sequence[Array] = ()
     ) -> Any:
-        with host_run(self.state.host_run(timeout)):
-            return self.call(arrays, timeout, into)
+        run = self.state.host_run(timeout)
+        try:
+            with host_run(run):
+                return self.call(arrays, timeout, into)
+        finally:
+            run.end()
 
 
 def _texts_as_bytes(array: Array) -> Array:
@@ -143,6 +147,12 @@ class SegmentedCall:
         self, arrays: Iterable[Array], timeout: float = 0, into: Sequence[Array] = ()
     ) -> Any:
         whole = self.state.host_run(timeout)
+        try:
+            return self._run(whole, arrays)
+        finally:
+            whole.end()
+
+    def _run(self, whole: HostRun, arrays: Iterable[Array]) -> Any:
         found = dict(zip(self.feeds, map(_texts_as_bytes, arrays)))
         if any(segment.may_wait for segment in self.segments):
             with _SideBySide(whole, self.run, found) as run:

@@ -217,6 +217,8 @@ class _HostStep:
         return found
 
     def _check(self, k: int, array: Array, dtype: DType, dims: Sequence[int]) -> None:
+        if not isinstance(array, np.ndarray):
+            raise InternalError(f"output {k} is {type(array)}, and no array", node=self.node)
         if array.dtype != dtype.numpy or not array.flags.c_contiguous:
             raise InternalError(f"output {k} is {array.dtype}, and not {dtype}", node=self.node)
         shown = ", ".join("?" if d == OPEN else str(d) for d in dims)

@@ -38,16 +38,21 @@ _PUTS = _versions(
     *("QueueEnqueue", "QueueEnqueueMany", "QueueClose", "Stage"),
     *("BarrierInsertMany", "BarrierClose", "AccumulatorApplyGradient"),
     *("SparseAccumulatorApplyGradient", "ResourceAccumulatorApplyGradient"),
+    *("MapStage", "OrderedMapStage"),
 )
+_KEYED = [
+    f"{kind}{end}" for kind in ("Map", "OrderedMap") for end in ("Unstage", "UnstageNoKey", "Peek")
+]
 _TAKES = _versions(
     *("QueueDequeue", "QueueDequeueMany", "QueueDequeueUpTo", "Unstage", "StagePeek"),
     *("BarrierTakeMany", "ReaderRead", "ReaderReadUpTo", "AccumulatorTakeGradient"),
     *("SparseAccumulatorTakeGradient", "ResourceAccumulatorTakeGradient"),
+    *_KEYED,
 )
 # Those that have done nothing where they wait; one that puts in several elements may have.
 _TRIED = _versions(
     *("QueueEnqueue", "QueueDequeue", "QueueDequeueMany", "QueueDequeueUpTo"),
-    *("Stage", "Unstage", "StagePeek"),
+    *("Stage", "Unstage", "StagePeek", "MapStage", "OrderedMapStage", *_KEYED),
 )
 
 

@@ -14,6 +14,7 @@ from input_examples import INPUT_EXAMPLES
 from session_examples import EXAMPLES as SESSION_EXAMPLES
 from session_examples import X
 from table_examples import TABLES_MADE_OF
+from variant_calls import VARIANT_CALLS
 
 import flowc
 from flowc.ir.lowering import Extracted, Host
@@ -51,6 +52,9 @@ MADE_OF: dict[str, str] = {
     **TABLES_MADE_OF,
     "_ParsedTensor": "ParseTensor",
     "_DecodedImage": "DecodeImage",
+    "_SumOfVariants": "AddN",
+    "_ZerosOfVariant": "ZerosLike",
+    **{f"_{name}": name for name in VARIANT_CALLS},
 }
 WITHOUT: dict[str, str] = {
     "DestroyResourceOp": "flowc refuses it: a Session's variables are freed when it is closed"

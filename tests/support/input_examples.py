@@ -259,3 +259,62 @@ def _barrier() -> list[tuple[Any, Any]]:
         (found.values[1], [[3, 4]]),
         (closed, None),
     ]
+
+
+def _keyed(kind: str) -> Example:
+    """A tuple in two parts and another, of which one is looked at, and each taken in its way."""
+
+    def build() -> list[tuple[Any, Any]]:
+        area = {"dtypes": [tf.float32, tf.int32], "shared_name": f"area of {kind}"}
+        last: list[Any] = []
+
+        def step(name: str, **given: Any) -> Any:
+            with tf.control_dependencies(last):
+                found = getattr(r, kind + name)(**given, **area)
+            last[:] = [found if isinstance(found, tf.Operation) else _first(found).op]
+            return found
+
+        def stage(key: int, places: list[int], *values: Any) -> None:
+            step("Stage", key=tf.constant(key, tf.int64), indices=places, values=values)
+
+        two = {"key": tf.constant(2, tf.int64), "indices": [0, 1]}
+        stage(2, [1], tf.constant(20))
+        sizes = [step("Size"), step("IncompleteSize")]
+        stage(2, [0], tf.constant([2.0, 3.0]))
+        seen = step("Peek", **two)
+        stage(1, [0, 1], tf.constant(1.0), tf.constant(10))
+        taken = step("Unstage", **two)
+        first = step("UnstageNoKey", indices=[0, 1])
+        stage(3, [0, 1], tf.constant(1.0), tf.constant(10))
+        step("Clear")
+        sizes += [step("Size")]
+        wanted = [(sizes[0], 0), (sizes[1], 1), (seen[0], [2.0, 3.0]), (taken[1], 20)]
+        return [*wanted, (first.key, 1), (first.values[0], 1.0), (sizes[2], 0)]
+
+    return build
+
+
+def _first(found: Any) -> Any:
+    while not isinstance(found, tf.Tensor):
+        found = found[0]
+    return found
+
+
+for _kind in ("Map", "OrderedMap"):
+    for _name in ["Stage", "Unstage", "Peek", "UnstageNoKey", "Size", "IncompleteSize", "Clear"]:
+        INPUT_EXAMPLES[_kind + _name] = _keyed(_kind)
+
+
+@example("MutexV2", "MutexLock", "ConsumeMutexLock")
+def _mutex() -> list[tuple[Any, Any]]:
+    """A run that takes a lock twice."""
+    mutex = r.MutexV2(shared_name="mutex")
+    done: list[Any] = []
+    for _ in range(2):
+        with tf.control_dependencies(done):
+            lock = r.MutexLock(mutex=mutex)
+        with tf.control_dependencies([lock.op]):
+            inside = tf.constant(3) + 4
+        with tf.control_dependencies([inside.op]):
+            done = [r.ConsumeMutexLock(mutex_lock=lock)]
+    return [(done[0], None), (inside, 7)]

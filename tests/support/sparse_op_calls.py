@@ -1,4 +1,5 @@
-"""Calls of ops on sparse tensors and on sets: run by TensorFlow to be recorded, and by flowc.
+"""Calls of ops on sparse tensors, sets and what variants hold: run by TensorFlow to be recorded,
+and by flowc.
 
 In: a module with TensorFlow 1's API, or its `raw_ops`. Out: `CALLS`, op -> functions that
 give an operation's results, and `GRADIENTS`, functions that give gradients of the values.
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from sparse_matrix_calls import MATRIX_CALLS
+from variant_calls import VARIANT_CALLS, VARIANT_GRADIENTS
 
 Call = Callable[[Any], Any]
 PLACES = np.array([[0, 1], [0, 3], [2, 0], [2, 1]], np.int64)
@@ -45,7 +47,7 @@ CALLS: dict[str, list[Call]] = {
         "SparseReduceSum", "SparseReduceMax", "SparseReduceSumSparse", "SparseReduceMaxSparse",
     )
 }  # fmt: skip
-CALLS |= MATRIX_CALLS
+CALLS |= MATRIX_CALLS | VARIANT_CALLS
 CALLS |= {
     "SparseSoftmax": [lambda r: r.SparseSoftmax(**_own())],
     **{
@@ -129,6 +131,7 @@ _PLACED = {"input_indices": PLACES, "input_shape": SIZES}
 _GIVEN = {"sp_indices": PLACES, "sp_shape": SIZES}
 _DENSE = np.array([[2], [3], [4]], np.float32)
 GRADIENTS: dict[str, Call] = {
+    **VARIANT_GRADIENTS,
     "sum": lambda tf: _gradient(
         tf, lambda v: tf.raw_ops.SparseReduceSum(input_values=v, reduction_axes=[1], **_PLACED)
     ),

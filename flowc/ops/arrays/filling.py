@@ -21,6 +21,7 @@ from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
+from flowc.ops.lists.host_variants import zeros_of_variant
 from flowc.ops.lists.list_operations import zeros_like_list
 
 # -- fill
@@ -281,6 +282,7 @@ zeros_like = define(
     examples=("T[2,3]", "f32[0]", "f32[]"),
     content=_zeros_content,
     on_lists=zeros_like_list,
+    on_variants=zeros_of_variant,
 )
 
 ones_like = define(

@@ -137,6 +137,8 @@ def _infer_stitch(c: Inference) -> Dims:
 def _largest(c: Inference, i: int, before: int | None) -> int | None:
     """The largest of the constant indices so far; None when the run computes some."""
     known = c.content(i)
+    if 0 in c.dims(i):
+        return before
     if before is None or known is None or any(isinstance(x, Expr) for x in known.flat):
         return None
     if any(x < 0 for x in known.flat):

@@ -35,6 +35,7 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.structures import Element, arranged, element_of, united
 from flowc.ir.types import Dims
+from flowc.ops.lists.host_variants import elements_summed
 from flowc.ops.lists.list_values import (
     Faults,
     Partial,
@@ -382,4 +383,8 @@ def sum_of_lists(
     dense = [part.buffer for part in buffers if isinstance(part, DenseItems)]
     if not dense:
         return [held[0] if held else lists[0]]
-    return [with_held(held[0], DenseItems(dense[0] if len(dense) == 1 else x.b.add_n(*dense)))]
+    total = dense[0]
+    if len(dense) > 1:
+        variants = total.type.dtype is dtypes.string
+        total = elements_summed(x.b, dense) if variants else x.b.add_n(*dense)
+    return [with_held(held[0], DenseItems(total))]

@@ -73,8 +73,9 @@ def as_item(x: Extractor, bound: Bound) -> Value:
 
 
 def as_element(value: Value, dtype: DType) -> Bound:
-    """An element as its reader takes it: what is asked for as a variant is a list."""
-    if dtype is not dtypes.variant:
+    """An element as its reader takes it: what is asked for as a variant is a list, or what only
+    Python knows (`host_variants.py`)."""
+    if dtype is not dtypes.variant or (value.type.dtype is dtypes.string and not value.dims):
         return value
     return ListValue(value.type.dtype, value.dims[0], DenseItems(value))
 

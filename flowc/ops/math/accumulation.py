@@ -9,6 +9,7 @@ import numpy as np
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import define
 from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.lists.host_variants import sum_of_variants
 from flowc.ops.lists.list_operations import sum_of_lists
 from flowc.ops.math.elementwise import Array, equal_dims
 
@@ -49,6 +50,7 @@ add_n = define(
     content=lambda inputs: np.asarray(_sum_of_arrays(*inputs)),
     examples=("T[7] T[7]", "T[2,3] T[2,3] T[2,3]", "T[]", "T[0,2] T[0,2]"),
     on_lists=sum_of_lists,
+    on_variants=sum_of_variants,
 )
 
 accumulate_n = define(

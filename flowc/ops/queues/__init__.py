@@ -1,1 +1,1 @@
-"""Queues, readers, barriers, staging areas and accumulators: what the runs of a Session share."""
+"""Queues, readers, staging areas, locks and the like: what the runs of a Session share."""

@@ -184,6 +184,7 @@ def define_step(
     named = "name: string" if "name" in settings else ""
     more = ", ".join(filter(None, (named, attrs.strip(), "shapes: list(shape)")))
     inner_tf = f"_{op_type}({inputs.replace('HANDLE', 'string')}; {more})"
+    inner_tf, outputs = (text.replace("variant", "string") for text in (inner_tf, outputs))
     host = Host(step, op_type, tuple(settings), may_block=True)
     inner = define(
         f"{name}_step",
@@ -239,14 +240,14 @@ def _emit_step(
         )
     found = list(shapes(x, handle or NO_HANDLE, values, attrs))
     if any(shape is None for shape in found):
-        found = _completed(x, found)
+        found = completed(x, found)
     named = {"name": x.name} if "name" in op.signature.attrs else {}
     node = x.b.emit(op, values, {**attrs, **named, "shapes": tuple(found)})
     x.effect(node)
     return node.outputs
 
 
-def _completed(x: Extractor, found: Sequence[Shape | None]) -> list[Shape | None]:
+def completed(x: Extractor, found: Sequence[Shape | None]) -> list[Shape | None]:
     """The shapes, with what the graph says of those that the handle leaves open."""
     stated = list(x.output_shapes(0))
     both = [s if s is not None or k >= len(stated) else stated[k] for k, s in enumerate(found)]
