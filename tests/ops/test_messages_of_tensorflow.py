@@ -454,6 +454,12 @@ def test_a_temporary_variable_holds_something() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         variable = r.TemporaryVariable(shape=[2], dtype=tf.float32, var_name="v")
         assert session.run(tf.identity(variable)).shape == (2,)
+        last = [
+            r.DestroyTemporaryVariable(ref=variable, var_name=name) for name in ("v", "another")
+        ]
+        assert session.run(last[0]).shape == (2,)
+        with pytest.raises(tf.errors.NotFoundError, match="Resource another does not exist"):
+            session.run(last[1])
 
 
 def test_an_empty_constant_may_have_the_value_that_would_fill_it(tmp_path: Path) -> None:
