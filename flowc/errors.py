@@ -234,6 +234,9 @@ class InvalidGraphError(InvalidModelError, InvalidArgumentError):
 # How the message begins where a fetch needs a placeholder that nobody feeds.
 UNFED = "You must feed a value for placeholder tensor"
 
+# How the message of an Assert begins.
+FAILED_ASSERTION = "assertion failed:"
+
 
 class NegativeSizeError(InvalidArgumentError):
     """A run read a size or a bound that is below 0, and its program takes none that are."""

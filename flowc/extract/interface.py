@@ -286,7 +286,7 @@ def split_targets(graph: Graph, fetches: Any) -> tuple[list[Any], list[Operation
 
 def _needed_feeds(graph: Graph, ends: Sequence[Operation]) -> tuple[list[Feed], str]:
     """The signature's inputs or the placeholders, without those that `ends` do not need."""
-    needed = _ancestors(ends)
+    needed = ancestors(ends)
     chosen = _signature(graph, None)
     if chosen is not None:
         name, found = chosen
@@ -299,7 +299,8 @@ def _needed_feeds(graph: Graph, ends: Sequence[Operation]) -> tuple[list[Feed], 
     return [feed_of(op.output(0), FeedSpec(op.name)) for op in ops], "placeholders"
 
 
-def _ancestors(ops: Iterable[Operation]) -> set[Operation]:
+def ancestors(ops: Iterable[Operation]) -> set[Operation]:
+    """The operations, and all that they are computed from or wait for."""
     return set(reachable(ops, lambda op: [*(t.op for t in op.inputs), *op.control_inputs]))
 
 

@@ -338,6 +338,10 @@ class Inference:
         """The error to raise for inputs that the op does not take."""
         return ShapeError(self._told(message), node=self.node_name, hint=hint)
 
+    def unimplemented(self, message: str) -> UnimplementedError:
+        """The error to raise for what TensorFlow has no kernel for."""
+        return UnimplementedError(self._told(message), node=self.node_name)
+
     def _told(self, message: str) -> str:
         types = ", ".join(str(t) for t in self.inputs)
         where = f" at node '{self.node_name}'" if self.node_name else ""

@@ -19,6 +19,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import (
+    FAILED_ASSERTION,
     FlowcError,
     InvalidArgumentError,
     NegativeSizeError,
@@ -294,6 +295,8 @@ class Session:
         """The error, which says what is known of its node."""
         if error.node is None and isinstance(error, InvalidArgumentError):
             error = self._with_node(error, fetches, feeds)
+        if isinstance(error, ShapeError):
+            error = self._failed_before(error, feeds) or error
         if error.node is not None:
             self._tell_operation(error, error.node)
         return error
@@ -339,6 +342,33 @@ class Session:
         except FlowcError:
             pass
         return error
+
+    def _failed_before(self, error: FlowcError, feeds: Mapping[Any, Any]) -> FlowcError | None:
+        """What an assertion says that a node with a fault has to wait for: whether sizes fit is
+        seen before anything runs, and TensorFlow sees it when it comes to the node."""
+        from flowc.extract.interface import ancestors  # late: a run without a fault needs it not
+
+        seen: set[str] = set()
+        while isinstance(error, ShapeError):
+            name = error.node
+            if name is None or name in seen or name not in self._graph:
+                return None
+            seen.add(name)
+            op = self._graph.get_operation_by_name(name)
+            before = [
+                other
+                for other in {*op.control_inputs, *(t.op for t in op.inputs)}
+                if self._graph.is_fetchable(other)
+                and any(behind.type == "Assert" for behind in ancestors([other]))
+            ]
+            if not before:
+                return None
+            try:
+                self._run_slowly(before, feeds, None, self._timeout)
+                return None
+            except FlowcError as found:
+                error = found
+        return error if error.args[0].startswith(FAILED_ASSERTION) else None
 
     def repeating(self, operation: Operation) -> Callable[[], None]:
         """What runs an operation that is to be run again and again: each call runs it once, or

@@ -99,7 +99,7 @@ def test_an_assertion_wants_one_bool() -> None:
     with flowc.Graph().as_default(), flowc.Session() as session:
         checks = flowc.placeholder(flowc.bool, None)
         node = flowc.raw_ops.Assert(condition=checks, data=[checks])
-        with pytest.raises(flowc.errors.InvalidArgumentError, match=r"should be a scalar: bool\[2"):
+        with pytest.raises(flowc.errors.InvalidArgumentError, match=r"should be a scalar: \[2\]"):
             session.run(node, {checks: [True, True]})
         assert session.run(node, {checks: True}) is None
 

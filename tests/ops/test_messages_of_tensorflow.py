@@ -119,7 +119,133 @@ def _segments() -> dict[str, tuple[Callable[[], Any], str]]:
     return cases
 
 
+def _shapes() -> dict[str, tuple[Callable[[], Any], str]]:
+    """Shapes and attrs that an op refuses, fed, so that a run is the first to see them."""
+    image, point = np.ones((1, 3, 3, 1), np.float32), np.ones((1, 1, 1, 1), np.float32)
+
+    def pool(op: str, ksize: list[int], strides: list[int], **more: Any) -> Callable[[], Any]:
+        def make() -> Any:
+            sizes = np.array(image.shape, np.int32)
+            given: dict[str, Any] = {
+                "AvgPool": lambda: {"value": _open(image)},
+                "MaxPool": lambda: {"input": _open(image)},
+                "AvgPoolGrad": lambda: {"orig_input_shape": _open(sizes), "grad": point},
+            }[op]()
+            padding = "EXPLICIT" if more else "SAME"
+            return getattr(r, op)(ksize=ksize, strides=strides, padding=padding, **given, **more)
+
+        return make
+
+    def densed(places: Any, shape: Any, values: Any) -> Callable[[], Any]:
+        return lambda: r.SparseToDense(
+            sparse_indices=_open(np.array(places, np.int32)),
+            output_shape=_open(np.array(shape, np.int32)),
+            sparse_values=_open(np.array(values, np.float32)),
+            default_value=0.0,
+        )
+
+    def diagonal(matrix: tuple[int, ...], values: tuple[int, ...]) -> Callable[[], Any]:
+        return lambda: tf.matrix_set_diag(
+            _open(np.ones(matrix, np.float32)), _open(np.ones(values, np.float32))
+        )
+
+    def product(place: tuple[int, int], adjoint: bool) -> Callable[[], Any]:
+        return lambda: r.SparseTensorDenseMatMul(
+            a_indices=_open(np.array([[0, 1], place])),
+            a_values=np.ones(2),
+            a_shape=np.array([2, 2]),
+            b=np.ones((2, 3)),
+            adjoint_a=adjoint,
+        )
+
+    def rolled(shift: Any, axis: Any) -> Callable[[], Any]:
+        return lambda: tf.roll(np.ones((2, 2)), _open(shift), _open(axis))
+
+    first = "Either first dimensions of diagonal don't match"
+    return {
+        "a window of no size": (
+            pool("AvgPool", [1, 0, 2, 1], [1, 1, 1, 1]),
+            "Sliding window ksize must be positive. The specified or inferred ksize is: 1,0,2,1",
+        ),
+        "a gradient's window of no size": (
+            pool("AvgPoolGrad", [1, 0, 0, 1], [1, 1, 1, 1]),
+            "Sliding window ksize must be positive",
+        ),
+        "a stride of no size": (
+            pool("MaxPool", [1, 2, 2, 1], [1, 0, 1, 1]),
+            "Stride must be > 0, but got 0",
+        ),
+        "more padding than window": (
+            pool("MaxPool", [1, 2, 2, 1], [1, 1, 1, 1], explicit_paddings=[0, 0, 0, 1, 0, 2, 0, 0]),
+            "Right padding 2 needs to be smaller than the window size 2",
+        ),
+        "weights of another shape": (
+            lambda: r.DenseBincount(input=_open([1, 2]), size=3, weights=_open([1.0])),
+            r"`weights` must be the same shape as `arr` .*\. Received \[1\]",
+        ),
+        "splits of nothing": (
+            lambda: r.RaggedBincount(
+                splits=_open(np.zeros(0, np.int64)), values=[1], size=3, weights=[1.0]
+            ),
+            "Splits must be non-empty",
+        ),
+        "shifts of rank 2": (rolled([[1]], 0), r"shift must be .* 1-D vector. Found: \[1,1\]"),
+        "axes of rank 2": (rolled(1, [[0, 1]]), r"axis must be .* 1-D vector. Found: \[1,2\]"),
+        "shifts and axes": (rolled([1], [0, 1]), "shift and axis must have the same size"),
+        "an axis to roll": (rolled(1, 5), "axis 5 is out of range"),
+        "sparse values of rank 2": (
+            densed([1, 2], [4], [[1], [2]]),
+            r"sparse_values has incorrect shape \[2,1\], should be \[\] or \[2\]",
+        ),
+        "too many sparse values": (
+            densed([1, 2], [4], [1, 2, 3]),
+            r"sparse_values has incorrect shape \[3\], should be \[\] or \[2\]",
+        ),
+        "a shape of more axes": (
+            densed([1, 2], [4, 4], 1),
+            "output_shape has incorrect number of elements: 2 should be: 1",
+        ),
+        "a diagonal into no matrix": (diagonal((), (1,)), r"input must be at least 2-dim.*: \[\]"),
+        "no diagonal": (diagonal((1, 1), ()), r"diagonal must be at least 1-dim.*: \[\]"),
+        "a longer diagonal": (
+            diagonal((2, 3, 3), (2, 4)),
+            rf"{first}(.|\n)*Diagonal shape: \[2,4\]\nExpected diagonal shape: \[2,3\]",
+        ),
+        **{
+            f"{letter} {'adjoint' if adjoint else ''}": (
+                product((0, 10) if column else (10, 0), adjoint),
+                rf"{letter} \(10\) from index\[1,{column}\] out of bounds \(>=2\)",
+            )
+            for letter, column, adjoint in (
+                ("k", 1, False),
+                ("m", 0, False),
+                ("k", 0, True),
+                ("m", 1, True),
+            )
+        },
+        **{
+            f"the element {n}": (
+                lambda n=n: r.NthElement(input=[1.0, 2.0], n=_open(n)),
+                words,
+            )
+            for n, words in (
+                (-1, "n must be non-negative but is -1"),
+                (2, "Input must have last dimension > n = 2"),
+            )
+        },
+        "a placeholder with a shape": (
+            lambda: tf.placeholder(tf.float64, [None, 3], "p") + 1,
+            r"You must feed a value .* 'p' with dtype double and shape \[\?,3\]",
+        ),
+        "a placeholder without": (
+            lambda: tf.placeholder(tf.float32, None, "p") + 1,
+            r"You must feed a value .* 'p' with dtype float(\n|$)",
+        ),
+    }
+
+
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
+    **_shapes(),
     "partitions of rank 1": (_partitioned(2, (3,)), r"partitions\[2\] = 17 is not in \[0, 7\)"),
     "partitions of rank 2": (
         _partitioned((1, 2), (2, 3)),
@@ -225,6 +351,33 @@ def test_message(case: str) -> None:
         session.run(make())
 
 
+def test_there_is_no_kernel_for_windows_over_the_batch() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        image, every = tf.placeholder(tf.float32, None), [1, 1, 1, 1]
+        pooled = r.AvgPool(value=image, ksize=[2, 1, 1, 1], strides=every, padding="SAME")
+        with pytest.raises(tf.errors.UnimplementedError, match="on the batch dimension"):
+            session.run(pooled, {image: np.ones((2, 2, 2, 1))})
+
+
+def test_an_assertion_speaks_before_the_node_that_waits_for_it() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.placeholder(tf.float32, None), tf.placeholder(tf.float32, None)
+        same_rank = tf.assert_equal(tf.rank(x), tf.rank(y), message="two ranks")
+        with tf.control_dependencies([same_rank]):
+            close = tf.assert_less(tf.abs(x - y), 1.0, message="too far")
+        with tf.control_dependencies([close]):
+            stacked = tf.stack([x, y])
+        two, three = np.zeros(2), np.zeros(3)
+        assert session.run(stacked, {x: two, y: two}).shape == (2, 2)
+        for fed, words in (
+            ({x: two, y: np.zeros((3, 1))}, "^assertion failed: .*two ranks"),
+            ({x: two, y: two + 5}, "^assertion failed: .*too far"),
+            ({x: two, y: three}, r"Incompatible shapes: \[2\] vs. \[3\]"),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+                session.run(stacked, fed)
+
+
 def test_gradients_that_an_accumulator_refuses() -> None:
     f4 = np.float32
     cases: list[tuple[Any, Any, Any, str]] = [
@@ -301,6 +454,12 @@ def test_a_temporary_variable_holds_something() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         variable = r.TemporaryVariable(shape=[2], dtype=tf.float32, var_name="v")
         assert session.run(tf.identity(variable)).shape == (2,)
+        last = [
+            r.DestroyTemporaryVariable(ref=variable, var_name=name) for name in ("v", "another")
+        ]
+        assert session.run(last[0]).shape == (2,)
+        with pytest.raises(tf.errors.NotFoundError, match="Resource another does not exist"):
+            session.run(last[1])
 
 
 def test_an_empty_constant_may_have_the_value_that_would_fill_it(tmp_path: Path) -> None:

@@ -301,3 +301,14 @@ def test_an_open_size_beside_0_is_that_of_tensorflow(
         sizes = flowc.placeholder(flowc.int32, [len(wanted)])
         fed = flowc.reshape(flowc.zeros(shape), sizes)
         assert session.run(known).shape == session.run(fed, {sizes: wanted}).shape == found
+
+
+def test_a_permutation_whose_parts_have_lengths_of_the_run() -> None:
+    with flowc.Graph().as_default(), flowc.Session() as session:
+        x, first = flowc.placeholder(flowc.float32), flowc.placeholder(flowc.int32, [])
+        rank = flowc.rank(x)
+        turned = flowc.transpose(x, flowc.concat([flowc.range(first, rank), flowc.range(first)], 0))
+        for shape in ((1,), (2, 1), (3, 2, 1)):
+            for k in range(len(shape)):
+                found = session.run(turned, {x: np.ones(shape), first: k})
+                assert found.shape == (*shape[k:], *shape[:k])

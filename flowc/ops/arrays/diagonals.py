@@ -19,7 +19,7 @@ from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, maximum, minimum
 from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import Inference, define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import constant_ints
 from flowc.ops.gradients import Forward, GradientBuilder
 
@@ -99,7 +99,7 @@ def _check_band(c: Inference, band: Band) -> None:
     for name, d in (("lower", band.low), ("upper", band.high)):
         if d != 0 and not -band.rows < d < band.columns:
             raise c.fail(
-                f"{name}_diag_index is out of bound: {d}. It must be between "
+                f"{name}_diag_index is out of bound: {d} It must be between "
                 f"{-band.rows} and {band.columns}"
             )
 
@@ -110,7 +110,7 @@ def _check_band(c: Inference, band: Band) -> None:
 def _infer_part(c: Inference, operand: int = 1) -> Dims:
     dims = c.dims(0)
     if len(dims) < 2:
-        raise c.fail(f"input must be at least 2-dim, received shape: {list(dims)}")
+        raise c.fail(f"input must be at least 2-dim, received shape: {shown_dims(dims)}")
     if operand == 1 and len(c.inputs) > 2:
         c.need_rank(2, 0, f"padding_value must be a scalar, not {c.inputs[2]}")
     band = Band(*_diagonals(c, operand), "LEFT_LEFT", dims[-2], dims[-1])
@@ -243,9 +243,17 @@ def _diag(
 
 
 def _infer_set(c: Inference) -> Dims:
-    dims, wanted = c.dims(0), _infer_part(c, 2)
-    fault = f"diagonal must have shape {list(wanted)}, received {list(c.dims(1))}"
-    c.match_dims(wanted, c.dims(1), fault)
+    dims, diagonal, wanted = c.dims(0), c.dims(1), _infer_part(c, 2)
+    if not diagonal:
+        raise c.fail("diagonal must be at least 1-dim, received shape: []")
+    c.match_dims(
+        wanted,
+        diagonal,
+        "Either first dimensions of diagonal don't match input.shape[:-2], or diagonal.shape[:-1] "
+        "is not equal to the longests diagonal in range [lower_diag_index:upper_diag_index].\n"
+        f"Input shape: {shown_dims(dims)}\nDiagonal shape: {shown_dims(diagonal)}\n"
+        f"Expected diagonal shape: {shown_dims(wanted)}",
+    )
     return dims
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc import dtypes
 from flowc.errors import UNFED, InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
@@ -20,6 +19,7 @@ from flowc.ir.lowering import Decompose, Elementwise, Extracted
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient, same_gradient
+from flowc.ops.lists.list_values import dtype_shown, shape_shown
 from flowc.ops.math.elementwise import same_dims
 
 if TYPE_CHECKING:
@@ -129,9 +129,10 @@ def _pass_through(b: Any, node: Node) -> Any:
 
 
 def _unfed(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    dtype = attrs["dtype"]
+    shape = attrs.get("shape")
+    where = f" and shape {shape_shown(shape)}" if shape else ""
     raise InvalidArgumentError(
-        f"{UNFED} '{x.name}' with dtype {'float' if dtype is dtypes.f32 else dtype.name}"
+        f"{UNFED} '{x.name}' with dtype {dtype_shown(attrs['dtype'])}{where}"
     )
 
 

@@ -183,9 +183,11 @@ def _expand_dims(x: np.ndarray, dim: np.ndarray) -> np.ndarray:
 def _infer_transpose(c: Inference) -> Dims:
     dims = c.dims(0)
     c.need_rank(1, 1, f"perm must be rank 1, got {c.inputs[1]}")
-    if c.dims(1)[0] != len(dims):
-        raise c.fail(f"transpose expects a vector of size {len(dims)}. But {c.inputs[1]} was given")
-    perm = [p + len(dims) if -len(dims) <= p < 0 else p for p in c.need_ints(1)]
+    count, rank = c.dims(1)[0], len(dims)
+    perm = c.need_ints(1) if count == rank or not isinstance(count, int) else ()
+    if len(perm) != rank:
+        raise c.fail(f"transpose expects a vector of size {rank}. But {c.inputs[1]} was given")
+    perm = [p + rank if -rank <= p < 0 else p for p in perm]
     for i, p in enumerate(perm):
         if not 0 <= p < len(dims):
             raise c.fail(f"{p} is out of range [0 .. {len(dims)})")

@@ -16,7 +16,7 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import constant_ints, known_dims
 
 
@@ -127,10 +127,14 @@ def _reverse_sequence(
 def _infer_roll(c: Inference) -> Dims:
     if not c.rank(0):
         raise c.fail("input must be 1-D or higher")
-    if c.rank(1) > 1 or c.rank(2) > 1 or c.inputs[1].size != c.inputs[2].size:
-        raise c.fail("shift and axis must have the same size")
+    for i, name in ((1, "shift"), (2, "axis")):
+        if c.rank(i) > 1:
+            found = shown_dims(c.dims(i))
+            raise c.fail(f"{name} must be a scalar or a 1-D vector. Found: {found}")
+    c.match_dims(c.dims(1), c.dims(2), "shift and axis must have the same size")
     for axis in c.need_ints(2):
-        c.axis(axis, c.rank(0))
+        if not -c.rank(0) <= axis < c.rank(0):
+            raise c.fail(f"axis {axis} is out of range")
     return c.dims(0)
 
 

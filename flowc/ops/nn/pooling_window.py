@@ -26,23 +26,35 @@ def check_window(c: Inference, ksize: Sequence[int], strides: Sequence[int], ran
     for name, values in (("window ksize", ksize), ("window stride", strides)):
         if len(values) != rank:
             raise c.fail(f"Sliding {name} field must specify {rank} dimensions")
-        if min(values) <= 0:
-            raise c.fail(f"Sliding {name} must be positive, found {list(values)}")
+    if min(ksize) <= 0:
+        shown = ",".join(map(str, ksize))
+        raise c.fail(
+            f"Sliding window ksize must be positive. The specified or inferred ksize is: {shown}"
+        )
+    if min(strides) <= 0:
+        raise c.fail(f"Stride must be > 0, but got {min(strides)}")
     if ksize[0] != 1 or strides[0] != 1:
-        raise c.fail("Pooling is not yet supported on the batch dimension.")
+        raise c.unimplemented("Pooling is not yet supported on the batch dimension.")
 
 
 def check_output(c: Inference, image: Sequence[Dim], window: SlidingWindow) -> None:
-    for size, k, stride, pads, count in zip(
-        image, window.sizes, window.strides, window.pad, window.output
+    named = (("Top padding", "Bottom padding"), ("Left padding", "Right padding"))
+    for size, k, stride, pads, count, sides in zip(
+        image,
+        window.sizes,
+        window.strides,
+        window.pad,
+        window.output,
+        named if len(image) == 2 else [("Padding", "Padding")] * len(image),
     ):
         if isinstance(count, int) and count < 0:
             raise c.fail(
                 f"Computed output size would be negative: {count} [input_size: {size}, "
                 f"effective_filter_size: {k}, stride: {stride}]"
             )
-        if isinstance(k, int) and any(isinstance(p, int) and p >= k > 1 for p in pads):
-            raise c.fail(f"padding {pads} needs to be smaller than the window size {k}")
+        for pad, side in zip(pads, sides):
+            if isinstance(k, int) and isinstance(pad, int) and pad >= k > 1:
+                raise c.fail(f"{side} {pad} needs to be smaller than the window size {k}")
 
 
 def volume_of(values: Sequence[Dim], fill: Dim) -> tuple[Dim, ...]:

@@ -27,7 +27,7 @@ class _PlaceFaults(NamedTuple):
     says something; `ordered`: whether they must be in order."""
 
     wrong: str  # {a} is a place, {b} the number of places, {c} where it stands
-    few: str = ""
+    few: str = ""  # the same
     ordered: bool = False
 
 
@@ -42,6 +42,16 @@ _WORDS = {
         "Segment id {a} out of range [0, {b}).", "Invalid number of segments"
     ),
     "rows of a gradient": _PlaceFaults("Index {a} out of range [0, {b})."),
+    "n": _PlaceFaults(
+        "n must be non-negative but is {a}", "Input must have last dimension > n = {a}"
+    ),
+    **{
+        f"{letter} of column {k}": _PlaceFaults(
+            f"{letter} ({{a}}) from index[{{c}},{k}] out of bounds (>={{b}})"
+        )
+        for letter in "mk"
+        for k in (0, 1)
+    },
 }
 _NOT_INCREASING = "segment ids are not increasing"
 
@@ -49,7 +59,7 @@ _NOT_INCREASING = "segment ids are not increasing"
 def checked_places_kernel(places, count, out, status, n, begin, end):
     """Looks at all places in loops of vectors; only where one is wrong, for the first of them."""
     if LAST and begin < end and places[n - 1] >= count[0]:
-        status[0] = 3
+        fail(status, 3, places[n - 1], count[0], n - 1)
         return
     limit = count[0]
     wrong = 0
@@ -89,7 +99,7 @@ def check_places(places: np.ndarray, count: int, kind: str) -> None:
     """What the kernel does, with arrays."""
     words = _WORDS[kind]
     if words.few and places.size and places[-1] >= count:
-        raise InvalidArgumentError(words.few)
+        raise InvalidArgumentError(words.few.format(a=places[-1], b=count, c=places.size - 1))
     wrong = np.flatnonzero((places < 0) | (places >= count))
     falls = np.flatnonzero(np.diff(places.astype(np.int64)) < 0)
     if words.ordered and falls.size and (not wrong.size or places[wrong[0]] == places[falls[0]]):

@@ -17,7 +17,7 @@ from flowc.ir.computation import Node
 from flowc.ir.dims import product
 from flowc.ir.lowering import ByThreads, Lowering, Native, by_owners, on_gpu
 from flowc.ir.op import Inference, define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 
 # Globals that the compiler gives to the kernels: whether each element has a weight, whether bins
 # only say that something fell into them, and whether equal elements stand before the bound.
@@ -92,7 +92,12 @@ def bound_kernel(sorted_rows, values, out, length, count, begin, end):
 def _infer_bincount(c: Inference) -> Dims:
     size = c.need_size(1, "size ({size}) must be non-negative")
     if c.inputs[2].size != 0 and c.dims(2) != c.dims(0):
-        raise c.fail("weights must have the shape of the values, or have no elements")
+        if c.op.tf_name == "Bincount":
+            raise c.fail("Input indices and weights must have the same size.")
+        raise c.fail(
+            "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
+            f"acts as all weights equal to 1. Received {shown_dims(c.dims(2))}"
+        )
     if c.op.tf_name == "Bincount":
         return (size,)
     if c.rank(0) not in (1, 2):

@@ -144,6 +144,8 @@ def _nth_of_sorted(b: Builder, node: Node) -> Value:
     if known is None:  # of all, in order, the one that the run asks for
         values, _ = b.top_k(x, b.scalar_size(columns))
         end = b.cast(b.scalar_size(columns), DstT=n.type.dtype)
+        n = b.checked_places(b.reshape(n, (1,)), b.scalar_size(columns, dtypes.i64), kind="n")
+        n = b.reshape(n, ())
         place = n if node.attrs["reverse"] else b.sub(b.sub(end, 1), n)
         return b.gather(values, place, np.int32(rank - 1))
     place = as_dim(known[()])

@@ -15,24 +15,27 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 
 
 def _infer(c: Inference) -> Dims:
     if c.rank(0) > 2:
-        raise c.fail("sparse_indices should be a scalar, vector, or matrix")
-    c.need_rank(1, 1, "output_shape must be rank 1")
-    if c.rank(2) > 1:
-        raise c.fail("sparse_values must be a scalar or a vector")
-    if c.rank(3):
-        raise c.fail("default_value should be a scalar.")
+        shown = shown_dims(c.dims(0))
+        raise c.fail(f"sparse_indices should be a scalar, vector, or matrix, got shape {shown}")
+    c.need_rank(1, 1, f"output_shape must be rank 1, got shape {shown_dims(c.dims(1))}")
+    count = c.dims(0)[0] if c.rank(0) else 1
     dims = c.need_sizes(1)
     wide = c.dims(0)[1] if c.rank(0) == 2 else 1
     if wide != len(dims):
-        raise c.fail(f"output_shape has {len(dims)} elements, and places have {wide}")
+        raise c.fail(
+            f"output_shape has incorrect number of elements: {len(dims)} should be: {wide}"
+        )
     if c.rank(2):
-        c.equal(c.dims(0)[0] if c.rank(0) else 1, c.dims(2)[0])
+        found = shown_dims(c.dims(2))
+        wanted = f"sparse_values has incorrect shape {found}, should be [] or [{count}]"
+        c.match_dims((count,), c.dims(2), wanted)
+    c.need_rank(3, 0, "default_value should be a scalar.")
     return dims
 
 

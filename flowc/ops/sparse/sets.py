@@ -249,9 +249,8 @@ define(
 
 
 def _rows_of(splits: Array, count: int) -> Array:
-    if not len(splits) or splits[0] != 0:
-        raise InvalidArgumentError("Splits must start with 0, not with "
-                                   f"{splits[0] if len(splits) else 'nothing'}")  # fmt: skip
+    if splits[0] != 0:
+        raise InvalidArgumentError(f"Splits must start with 0, not with {splits[0]}")
     if splits[-1] != count:
         raise InvalidArgumentError(
             f"Splits must end with the number of values, got {splits[-1]} instead of {count}"
@@ -274,6 +273,8 @@ def _ragged_bincount(
 
 def _infer_ragged_bincount(c: Inference) -> Dims:
     c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
+    if c.dims(0)[0] == 0:
+        raise c.fail("Splits must be non-empty")
     return (c.dims(0)[0] - 1, _size_of(c, 2))
 
 

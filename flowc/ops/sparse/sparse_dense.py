@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
@@ -59,7 +60,17 @@ def _build_product(b: Builder, node: Node) -> Value:
     if node.attrs["adjoint_a"] and values.type.dtype.is_complex:
         values = b.conj(values)
     row, column = (1, 0) if node.attrs["adjoint_a"] else (0, 1)
-    rows, columns = (b.gather(indices, np.int32(axis), np.int32(1)) for axis in (row, column))
+    rows, columns = (
+        b.checked_places(
+            b.gather(indices, np.int32(axis), np.int32(1)),
+            b.scalar_size(size, dtypes.i64),
+            kind=kind,
+        )
+        for axis, size, kind in (
+            (row, node.output.dims[0], f"m of column {row}"),
+            (column, dense.dims[0], f"k of column {column}"),
+        )
+    )
     parts = b.mul(b.reshape(values, (indices.dims[0], 1)), b.gather(dense, columns, np.int32(0)))
     return b.unsorted_segment_sum(parts, rows, b.scalar_size(node.output.dims[0]))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import InvalidArgumentError, UnsupportedError
+from flowc.errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor, Resource
@@ -236,11 +236,20 @@ def _emit_temporary(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequ
     contents = None  # until it is assigned; TensorFlow's holds what the memory held
     if dims is not None and dtype.size:
         contents = x.b.broadcast_to(x.b.const(np.zeros((), dtype.numpy), dtype), dims)
-    return [x.create("variable", contents, {"dtype": dtype, "dims": dims, "is_ref": True})]
+    info = {"dtype": dtype, "dims": dims, "is_ref": True, "var_name": attrs["var_name"] or x.name}
+    return [x.create("variable", contents, info)]
 
 
 def _emit_destroy_temporary(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    return [value_of(x, inputs[0])]
+    wanted, held = attrs["var_name"], inputs[0]
+    if isinstance(held, Resource) and held.info.get("var_name") != wanted:
+        raise NotFoundError(
+            f"Resource {wanted} does not exist",
+            node=x.name,
+            hint="`var_name` is that of the TemporaryVariable, which is its node's where it has "
+            "none of its own",
+        )
+    return [value_of(x, held)]
 
 
 def _emit_destroy(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:

@@ -14,14 +14,14 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import ShapeError, UnsupportedError
+from flowc.errors import FAILED_ASSERTION, ShapeError, UnsupportedError
 from flowc.ir.capability import PRINT
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import minimum, product
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Extracted, Native
 from flowc.ir.op import Attrs, Inference, define, op_named
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import same_gradient
 from flowc.ops.kernels import printing as kernels
 from flowc.ops.state.variables import STATE, value_of
@@ -263,7 +263,8 @@ def _emit_assert(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
     condition, *data = (value_of(x, bound) for bound in inputs)
     if condition.type.rank:
         raise ShapeError(
-            f"In[0] should be a scalar: {condition.type} is the condition of '{x.name}'",
+            f"In[0] should be a scalar: {shown_dims(condition.type.dims)}",
+            node=x.name,
             hint="a condition is one bool: reduce it with tf.reduce_all or tf.reduce_any",
         )
     known = condition.constant
@@ -271,7 +272,7 @@ def _emit_assert(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
         return []
 
     def fail(inner: Extractor, given: Sequence[Bound]) -> Sequence[Bound]:
-        pieces: list[Value | str] = ["assertion failed:"]
+        pieces: list[Value | str] = [FAILED_ASSERTION]
         for bound in given:
             pieces += [" [", _piece(inner, value_of(inner, bound), int(attrs["summarize"])), "]"]
         inner.effect(inner.b.emit(fail_with, (_joined(inner.b, pieces),)))
@@ -279,7 +280,7 @@ def _emit_assert(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
 
     if all(v.constant is not None for v in data):
         shown = " ".join(f"[{_piece(x, v, int(attrs['summarize']))}]" for v in data)
-        message = {"message": f"assertion failed: {shown}"}
+        message = {"message": f"{FAILED_ASSERTION} {shown}"}
         x.effect(x.b.emit(op_named("check"), (condition,), message))
     else:
         x.branch(condition, lambda inner, given: [], fail, data)
