@@ -316,10 +316,9 @@ def _sum_broadcast(
     stop = start + len(broadcast)
     first = labels.index(hidden) if hidden else 0
     last = first + len(hidden)
-    mine, theirs = b.dims_of(dx), b.dims_of(value)
-    if mine is not None and theirs is not None and mine[start:stop] == theirs[first:last]:
-        if None not in mine[start:stop]:
-            return dx
+    mine, theirs = (b.dims_of(dx) or ())[start:stop], (b.dims_of(value) or ())[first:last]
+    if mine and mine == theirs and None not in mine:
+        return dx
     shape = b.shape_of(value, first, last)
     axes, _ = b.broadcast_gradient_args(shape, b.shape_of(dx, start, stop))
     summed = b.sum(dx, b.add(axes, np.int32(start)), keep_dims=True)
