@@ -18,8 +18,8 @@ class DType:
     """One element type.
 
     `name` is TensorFlow's (`float32`); `short` what IR text, messages and the command line print
-    (`f32`), and so `str`; `enum` its number in TensorFlow's `DataType`; `size` bytes per element (0
-    where values have no fixed size); `kind` one of
+    (`f32`), and so what `f"{dtype}"` gives; `enum` its number in TensorFlow's `DataType`; `size`
+    bytes per element (0 where values have no fixed size); `kind` one of
     `float int uint bool complex string handle quantized`.
 
     The properties are those of TensorFlow's `DType`. A reference dtype (`float32_ref`) is only what
@@ -39,7 +39,10 @@ class DType:
         return f"tf.{self.name}"
 
     def __str__(self) -> str:
-        return self.short
+        return f"<dtype: '{self.name}'>"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.short, spec)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return as_dtype, (self.name,)
@@ -108,12 +111,22 @@ class DType:
         """The greatest finite value. Raises `TypeError` as `min` does."""
         return self._limits("maximum").max
 
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the greatest intensity of images: 0, and the greatest integer or, of floats
+        and booleans, 1. Raises `ValueError` for other dtypes."""
+        if self.is_integer:
+            return 0, int(self.max)
+        if self.short not in ("f32", "f64", "bool"):
+            raise ValueError(f"{self!s} does not have defined limits.")
+        return 0, 1
+
     def _limits(self, wanted: str) -> Any:
         if self.is_floating:
             return ml_dtypes.finfo(self.numpy)
         if self.is_integer:
             return np.iinfo(self.numpy)
-        raise TypeError(f"Cannot find {wanted} value of {self!r}.")
+        raise TypeError(f"Cannot find {wanted} value of {self!s}.")
 
     @property
     def as_numpy_dtype(self) -> Any:

@@ -49,7 +49,11 @@ def test_names_sizes_and_kinds(row: list[str]) -> None:
     dtype = getattr(tf, name)
     assert getattr(tf.dtypes, name) is dtype
     assert (dtype.name, dtype.short, dtype.size) == (name, short, int(size))
-    assert (repr(dtype), str(dtype)) == (f"tf.{name}", short)
+    assert (repr(dtype), str(dtype), f"{dtype}") == (
+        f"tf.{name}",
+        f"<dtype: '{name}'>",
+        short,
+    )
     assert {p for p in PROPERTIES if getattr(dtype, f"is_{p}")} == set(true)
     assert tf.as_dtype(name) is tf.as_dtype(short) is tf.as_dtype(dtype.as_datatype_enum) is dtype
     assert tf.as_dtype(f"{name}_ref") is tf.as_dtype(100 + dtype.as_datatype_enum) is dtype

@@ -151,6 +151,7 @@ assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_t
 is_strictly_increasing
 """
 _TOP = {
+    "flowc.errors": "OpError",
     "flowc.api.math.elementwise": _ELEMENTWISE,
     "flowc.api.math.reductions": _REDUCTIONS,
     "flowc.api.math.norms": "norm",
@@ -360,10 +361,12 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     "test": {
         "flowc.api.testing.cases": "TestCase main",
         "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
+        "flowc.api.testing.devices": """gpu_device_name is_built_with_cuda
+            is_built_with_gpu_support is_built_with_rocm is_built_with_xla is_gpu_available""",
     },
     "saved_model": {
         "flowc.api.saving.saved_model_builder": "Builder=SavedModelBuilder simple_save",
-        "flowc.api.saving.saved_model_loader": """contains_saved_model load
+        "flowc.api.saving.saved_model_loader": """contains_saved_model load main_op_with_restore
             maybe_saved_model_directory=contains_saved_model""",
         "flowc.api.saving.signature_defs": _SIGNATURES
         + "build_tensor_info get_tensor_from_tensor_info",
@@ -379,7 +382,9 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.saving.saved_model_loader": """load
             maybe_saved_model_directory=contains_saved_model"""
     },
-    "saved_model.main_op": {"flowc.api.saving.saved_model_loader": "main_op=initialize_all"},
+    "saved_model.main_op": {
+        "flowc.api.saving.saved_model_loader": "main_op=initialize_all main_op_with_restore"
+    },
     "saved_model.signature_constants": {
         "flowc.api.saving.saved_model_constants": """CLASSIFY_INPUTS CLASSIFY_METHOD_NAME
             CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES DEFAULT_SERVING_SIGNATURE_DEF_KEY

@@ -248,7 +248,7 @@ def _info(info: TensorInfo) -> dict[str, str]:
 
 
 def _of(tensor: Tensor | TensorInfo) -> str:
-    return _typed(str(tensor.dtype or "?"), tensor.shape.sizes)
+    return _typed("?" if tensor.dtype is None else tensor.dtype.short, tensor.shape.sizes)
 
 
 def _typed(dtype: str, sizes: Iterable[Any] | None) -> str:

@@ -140,7 +140,7 @@ def _type_attrs(op: Op) -> Iterable[tuple[str, list[str]]]:
     """The dtypes that each type attr takes; an empty list stands for every dtype."""
     for attr in op.signature.attrs.values():
         if attr.kind in ("type", "list(type)"):
-            yield attr.name, [str(d) for d in attr.allowed or ()]
+            yield attr.name, [d.short for d in attr.allowed or ()]
 
 
 def _dtypes(row: dict[str, Any]) -> str:

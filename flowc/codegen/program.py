@@ -247,6 +247,6 @@ def _host_call(node: Node) -> HostCall:
         node.attrs["op"],
         node.name,
         dict(node.attrs["settings"]),
-        [(str(v.type.dtype), v.type.rank) for v in node.inputs],
-        [(str(v.type.dtype), v.type.rank) for v in node.outputs],
+        [(v.type.dtype.short, v.type.rank) for v in node.inputs],
+        [(v.type.dtype.short, v.type.rank) for v in node.outputs],
     )

@@ -58,7 +58,7 @@ def _value_fault(definition: AttrDef, kind: str, value: Any) -> str | None:
         value = value.decode("utf-8", "replace")
     if value in allowed or (isinstance(value, DType) and value.is_quantized):
         return None  # no record takes a dtype that is quantized, and TensorFlow does
-    return _expected(definition, value, f"one of {', '.join(map(str, allowed))}")
+    return _expected(definition, value, f"one of {', '.join(f'{a}' for a in allowed)}")
 
 
 def _expected(definition: AttrDef, found: Any, expected: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_OP_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+OPERATION_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\/>-]*")
 
 
@@ -46,8 +46,8 @@ class Names:
 
     def op_name(self, name: str) -> str:
         """The full name of a new operation. A closing slash means: exactly this name."""
-        if not (_OP_NAME if not self.scope else _SCOPE_NAME).fullmatch(name):
-            pattern = _OP_NAME.pattern if not self.scope else _SCOPE_NAME.pattern
+        if not (OPERATION_NAME if not self.scope else _SCOPE_NAME).fullmatch(name):
+            pattern = OPERATION_NAME.pattern if not self.scope else _SCOPE_NAME.pattern
             raise ValueError(
                 f"'{name}' is not a valid node name. Accepted names conform to Regex {pattern}"
             )
@@ -57,7 +57,7 @@ class Names:
     def within(self, name: str | None) -> Iterator[str]:
         """Opens a name scope: a new one of a unique name, the very one named where `name` ends with
         a slash, the root for None or an empty name. Yields the scope with its closing slash."""
-        if name and not (_SCOPE_NAME if self.scope else _OP_NAME).fullmatch(name):
+        if name and not (_SCOPE_NAME if self.scope else OPERATION_NAME).fullmatch(name):
             raise ValueError(f"'{name}' is not a valid scope name")
         outer = self.scope
         if not name:

@@ -24,6 +24,7 @@ from flowc.errors import (
 )
 from flowc.graph.default import get_default_graph
 from flowc.graph.graph import PRODUCER, Graph
+from flowc.graph.naming import OPERATION_NAME
 from flowc.graph.op_info import signature_of
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
@@ -53,6 +54,14 @@ def import_graph_def(
     `UsageError` for names that are not there.
     """
     graph = graph if graph is not None else get_default_graph()
+    if input_map is not None and not isinstance(input_map, Mapping):
+        raise TypeError(
+            f"Argument `input_map` must be a dictionary. Obtained {type(input_map).__name__}"
+        )
+    if not all(isinstance(element, str) for element in return_elements or ()):
+        raise TypeError(
+            f"Argument `return_elements` must be a list of strings. Obtained {return_elements!r}."
+        )
     nodes, rest, where = _read(graph_def)
     _check_versions(rest, where)
     replaced = {_key(k): _as_element(graph, v) for k, v in (input_map or {}).items()}
@@ -166,6 +175,10 @@ def _complete(operations: Collection[Operation]) -> None:
     that only runtimes make are left for whoever needs them."""
     operations = [op for op in operations if not op.type.startswith("_")]
     for op in operations:
+        if not OPERATION_NAME.fullmatch(op.name):
+            raise InvalidModelError(
+                f"Node '{op.name}': Node name contains invalid characters", node=op.name
+            )
         _check_known(op)
         signature = signature_of(op.type)
         for key, default in {} if signature is None else signature.attr_defaults.items():

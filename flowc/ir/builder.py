@@ -177,9 +177,9 @@ class Builder:
                 and definition.kind in ("string", "type")
                 and (value not in definition.allowed)
             ):
-                allowed = ", ".join(str(a) for a in definition.allowed)
+                allowed = ", ".join(f"{a}" for a in definition.allowed)
                 raise InvalidModelError(
-                    f"{op.tf_name}: attr {name!r} is {value!s}, allowed: {allowed}",
+                    f"{op.tf_name}: attr {name!r} is {value}, allowed: {allowed}",
                     node=origin[0] if origin else None,
                 )
             full[name] = value

@@ -64,7 +64,7 @@ class TensorSpec:
 
     def to_json(self) -> dict[str, Any]:
         dims = [d if isinstance(d, int) else str(d) for d in self.dims]
-        return {"name": self.name, "dtype": str(self.dtype), "dims": dims}
+        return {"name": self.name, "dtype": self.dtype.short, "dims": dims}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> TensorSpec:

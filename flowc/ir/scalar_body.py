@@ -248,7 +248,7 @@ class Recorder:
             raise InternalError(f"no operand of {operands} has a dtype")
         found = [self.const(x, dtype) for x in operands]
         if any(x.dtype is not dtype for x in found):
-            raise InternalError(f"operands have different dtypes: {[str(x.dtype) for x in found]}")
+            raise InternalError(f"operands have different dtypes: {[x.dtype.short for x in found]}")
         return found
 
     def const(self, value: Any, dtype: DType) -> Any:

@@ -44,10 +44,11 @@ RUN = [
 ]
 # What TensorFlow registers a gradient of that ends in an AssertionError when it is asked for: it
 # takes the handle of a version that only old GraphDefs have for one of the newest; or in a
-# TypeError: its function takes the gradient of one output, and there are two; or whose function
+# TypeError: its function takes the gradient of one output, and there are more; or whose function
 # says that there is none.
 RAISES = """
-SparseDenseCwiseAdd SparseSparseMaximum SparseSparseMinimum
+QuantizeAndDequantizeV4Grad SparseDenseCwiseAdd SparseMatrixMul SparseSparseMaximum
+SparseSparseMinimum
 TensorArrayConcat TensorArrayConcatV2 TensorArrayGather TensorArrayGatherV2 TensorArrayRead
 TensorArrayReadV2 TensorArrayScatter TensorArrayScatterV2 TensorArraySplit TensorArraySplitV2
 TensorArrayWrite TensorArrayWriteV2
@@ -55,8 +56,8 @@ TensorArrayWrite TensorArrayWriteV2
 # What TensorFlow has a gradient of, and flowc not yet.
 MISSING = """
 CSRSparseMatrixToDense CSRSparseMatrixToSparseTensor DenseToCSRSparseMatrix EagerPyFunc
-QuantizeAndDequantizeV4Grad SparseMatrixAdd SparseMatrixMatMul SparseMatrixMul SparseMatrixSoftmax
-SparseMatrixSparseMatMul SparseMatrixTranspose SparseTensorToCSRSparseMatrix
+SparseMatrixAdd SparseMatrixMatMul SparseMatrixSoftmax SparseMatrixSparseMatMul
+SparseMatrixTranspose SparseTensorToCSRSparseMatrix
 """
 
 

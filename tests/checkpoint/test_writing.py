@@ -245,6 +245,7 @@ def test_every_bit_of_an_index_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif("FLOWC_KILLS" not in os.environ, reason="set FLOWC_KILLS to a number of kills")
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["same", "new", "kept"])
 def test_kills_at_random_moments(kind: str, tmp_path: Path) -> None:
     """Processes that save in a loop are killed: nothing is torn, ever."""

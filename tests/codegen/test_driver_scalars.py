@@ -27,7 +27,7 @@ def branch(dtype: DType, build: Any) -> Computation:
     """A branch on two scalars: `build(b, x, y)` where p holds, the first of them elsewhere."""
     b = Builder()
     given = [b.parameter("p", tensor_type("bool", ()))]
-    given += [b.parameter(n, tensor_type(str(dtype), ())) for n in "xy"]
+    given += [b.parameter(n, tensor_type(dtype, ())) for n in "xy"]
     then, otherwise = Builder(), Builder()
     results = build(then, *(then.parameter(n, given[1].type) for n in "xy"))
     (first,) = (otherwise.parameter("x", given[1].type),)

@@ -52,7 +52,7 @@ class Case:
     arrays: tuple[np.ndarray, ...]
 
     def __str__(self) -> str:
-        kinds = "-".join(str(dtypes.as_dtype(a.dtype)) for a in self.arrays)
+        kinds = "-".join(dtypes.as_dtype(a.dtype).short for a in self.arrays)
         extra = "-".join(str(v) for v in self.attrs.values() if isinstance(v, DType))
         return f"{self.op.name}-{kinds}{'-' + extra if extra else ''}"
 

@@ -130,7 +130,7 @@ def signature_types(op: Op) -> set[tuple[str, DType]]:
         for n, a in op.signature.attrs.items()
         if a.kind == "type"
         for d in allowed_dtypes(a)
-        if (op.name, n, str(d)) not in NO_KERNEL
+        if (op.name, n, d.short) not in NO_KERNEL
     }
 
 

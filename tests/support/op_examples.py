@@ -67,7 +67,7 @@ class Case:
     @property
     def name(self) -> str:
         """Unique among all cases: `sum-0-f32`."""
-        return "-".join([self.op.name, str(self.number), *map(str, self.bound.values())])
+        return "-".join([self.op.name, str(self.number), *(d.short for d in self.bound.values())])
 
     @property
     def dtypes(self) -> tuple[DType, ...]:

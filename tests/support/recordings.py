@@ -59,7 +59,7 @@ def write(answers: Mapping[str, Answer]) -> None:
             continue
         index[name] = [
             answer.checksum,
-            [[str(dtypes.as_dtype(a.dtype)), *a.shape] for a in answer.outputs],
+            [[dtypes.as_dtype(a.dtype).short, *a.shape] for a in answer.outputs],
         ]
         pieces += [np.ascontiguousarray(a).tobytes() for a in answer.outputs]
     text = json.dumps(index, separators=(",", ":"))

@@ -33,6 +33,12 @@ with tf.Session() as s:
 # 2_constants_are_inlined
 c = tf.constant([[1.5, 2.5]], name="c"); node = tf.get_default_graph().as_graph_def().node[0]
 log.append([node.op, node.attr["dtype"].type, [d.size for d in node.attr["value"].tensor.tensor_shape.dim], node.attr["value"].tensor.tensor_content])
+# 2_dtypes_are_shown
+log.append([str(d) for d in (tf.float32, tf.qint8, tf.string, tf.Variable(1.0).dtype)]); log.append(["%s %r" % (tf.bool, tf.half), repr([tf.int64])]); log.append([tf.uint8.limits, tf.float32.limits, tf.int16.limits]); log.append(raises("ValueError", "<dtype: 'string'> does not have defined limits.", lambda: tf.string.limits)); log.append(raises("TypeError", "Cannot find maximum value of <dtype: 'string'>", lambda: tf.string.max))
+# 2_no_tensors
+log.append(raises("TypeError", "Failed to convert elements of {1: 2} to Tensor.", lambda: tf.constant({1: 2}))); log.append(raises("TypeError", "", lambda: tf.gradients(tf.constant(1.0), {"a": tf.constant(1.0)})))
+# 3_shapes_that_are_none
+log.append(raises("ValueError", "Error converting shape to a TensorShape: Dimension -1 must be >= 0.", lambda: tf.placeholder(tf.float32, [-1]))); log.append(raises("TypeError", "Error converting shape to a TensorShape: ", lambda: tf.placeholder(tf.float32, "a")))
 # 3_unfed
 x = tf.placeholder(tf.float32, name="x"); y = x + 1.0
 with tf.Session() as s: log.append(raises("InvalidArgumentError", "You must feed a value for placeholder tensor 'x' with dtype float", lambda: s.run(y), "x"))

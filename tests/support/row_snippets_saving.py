@@ -90,6 +90,9 @@ x = tf.add(1.0, 2.0); d = x.op.op_def; log.append([d.name, [a.name for a in d.in
 # 45_attrs_not_allowed
 g = tf.GraphDef(); g.versions.producer = 21; n = g.node.add(name="x", op="Placeholder"); n.attr["dtype"].type = 7; n = g.node.add(name="y", op="Sqrt", input=["x"]); n.attr["T"].type = 7
 log.append(raises("ValueError", "attr 'T'", lambda: tf.import_graph_def(g))); log.append(raises("ValueError", "Sqrt", lambda: tf.import_graph_def(g)))
+# 46_names_and_arguments
+def graph_of(name): d = tf.GraphDef(); d.node.add(name=name, op="NoOp"); return d
+log.append(raises("ValueError", "Node 'x y': Node name contains invalid characters", lambda: tf.import_graph_def(graph_of("x y"), name=""))); log.append(raises("TypeError", "Argument `input_map` must be a dictionary. Obtained int", lambda: tf.import_graph_def(graph_of("x"), input_map=3))); log.append(raises("TypeError", "Argument `return_elements` must be a list of strings. Obtained [3].", lambda: tf.import_graph_def(graph_of("x"), return_elements=[3]))); tf.import_graph_def(graph_of("x.-/y_"), name="p"); log.append([o.name for o in tf.get_default_graph().get_operations()]); log.append(tf.OpError is tf.errors.OpError)
 # 46_import_errors
 def imported(**kw):
     g = tf.GraphDef(); g.versions.producer = 21; n = g.node.add(name="x", op="Placeholder"); n.attr["dtype"].type = 1; n = g.node.add(name="y", op=kw.get("op", "Neg"), input=kw.get("input", ["x"])); n.attr["T"].type = kw.get("T", 1)
@@ -124,6 +127,10 @@ with tf.Graph().as_default() as g, tf.Session() as s: tf.import_graph_def(d, nam
 v = tf.Variable(1.0, name="v"); c = tf.constant(1.0, name="c"); given = {"own": [v, c], "metric_variables": [v], "eval_step": [v], "local_variables": [c], "model_variables": ["text"], "ends": [c.op], "mixed": [c, "text"], "texts": ["a", b"b"], "yes": [True], "large": [2**70], "nothing": [None], "object": [object()]}
 [tf.add_to_collection(k, i) for k, items in given.items() for i in items]; m = tf.train.export_meta_graph(); log.append({k: str(m.collection_def[k]) if k in m.collection_def else None for k in given})
 with tf.Graph().as_default(): tf.train.import_meta_graph(m); log.append([[getattr(i, "name", i) for i in tf.get_collection(k)] for k in given])
+# 49_main_op_with_restore
+v = tf.Variable(1.0, name="v"); o = tf.no_op(name="r"); m = tf.saved_model.main_op_with_restore(o); log.append([m.type, tf.saved_model.main_op.main_op_with_restore is tf.saved_model.main_op_with_restore])
+with tf.Session() as s: s.run(m); log.append(s.run(v))
+log.append(raises("TypeError", "", lambda: tf.saved_model.main_op_with_restore("r")))
 # 49_simple_save
 x = tf.placeholder(tf.float32, [None], name="x"); v = tf.Variable(2.0, name="v"); y = tf.multiply(x, v, name="y")
 with tf.Session() as s: s.run(v.assign(4.0)); tf.saved_model.simple_save(s, folder + "m", {"a": x}, {"b": y})

@@ -35,6 +35,15 @@ with tf.Session() as s:
 # 95_rates
 v = tf.Variable(1.0, name="v"); r = tf.placeholder(tf.float32, []); loss = tf.square(v); a = tf.train.GradientDescentOptimizer(0.1).minimize(loss); b = tf.train.GradientDescentOptimizer(r).minimize(loss, name="b"); log.append([a.type, a.name, b.name])
 with tf.Session() as s: s.run(v.initializer); s.run(a); log.append(s.run(v)); s.run(b, {r: 0.25}); log.append(s.run(v))
+# 95_signs_and_clipped_rows
+x = tf.constant([2.0, -3.0]); log.append([g is None for g in tf.gradients([tf.sign(x)], [x]) + tf.gradients(tf.round(x), x)]); w = tf.Variable([[1.0], [2.0]], name="w"); step = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.sign(w)))
+rows = tf.IndexedSlices(tf.constant([[3.0], [-4.0]]), tf.constant([1, 0]), tf.constant([2, 1])); c = tf.clip_by_value(rows, -1.0, 2.0)
+with tf.Session() as s: s.run(w.initializer); s.run(step); log.append(s.run([w, c.values, c.indices, tf.gradients(tf.sign(x) * x, x)[0]]))
+# 95_einsum
+x = tf.placeholder(tf.float32, [2, None, 2]); y = tf.placeholder(tf.float32, [None, 2, 3]); z = [tf.einsum(e, x, y) for e in ("abc,dbe->ade", "aba,bce->ce", "...c,...ce->...e")]
+with tf.Session() as s: log.append(s.run(tf.gradients(z[:2], [x, y]) + tf.gradients(z[2], [x, y]), {x: np.arange(8.0).reshape(2, 2, 2), y: np.arange(12.0).reshape(2, 2, 3)}))
+q = tf.constant([[1.0, 2.0], [3.0, 4.0]]); log.append([g.shape.as_list() for g in tf.gradients([tf.einsum("ii->", q), tf.einsum("ij->i", q)], q)])
+with tf.Session() as s: log.append(s.run(tf.gradients(tf.einsum("ii->", q), q)))
 # 95_errors
 x = tf.constant(1.0); o = tf.train.GradientDescentOptimizer(0.1); log.append(raises("ValueError", "No variables to optimize.", lambda: o.minimize(x))); v = tf.Variable(1.0, name="v"); log.append(raises("ValueError", "No gradients provided for any variable", lambda: o.minimize(x))); log.append(raises("ValueError", "", lambda: o.apply_gradients([])))
 # 95_gradients
@@ -84,6 +93,8 @@ def f(x): return tf.exp(x), lambda d: d * 10.0
 x = tf.constant(1.0); y = f(x)
 with tf.Session() as s: log.append(s.run([y, tf.gradients(y, x)[0]]))
 tf.NotDifferentiable("RowOdd"); tf.NoGradient("RowOdder"); log.append(raises("TypeError", "", lambda: tf.NotDifferentiable(3)))
+# 104_devices
+log.append([tf.test.is_gpu_available(), tf.test.gpu_device_name(), tf.test.is_built_with_rocm()])
 # 104_checked
 x = tf.constant([[0.5, 1.5]]); y = tf.square(x)
 with tf.Session(): log.append(bool(tf.test.compute_gradient_error(x, [1, 2], y, [1, 2]) < 1e-3)); a, n = tf.test.compute_gradient(x, [1, 2], y, [1, 2], x_init_value=np.array([[0.5, 1.5]], np.float32)); log.append([a, a.shape, bool(np.abs(a - n).max() < 1e-2)])

@@ -125,6 +125,8 @@ log.append([raises("error", "unterminated subpattern", lambda: tf.get_collection
 with tf.variable_scope("s"): v = tf.get_variable("v", [2, 3]); w = tf.get_variable("w", initializer=[1, 2]); u = tf.get_variable("u", [2], tf.int32, tf.zeros_initializer(), trainable=False)
 log.append([[x.name, x.dtype.name, x.shape.as_list()] for x in (v, w, u)]); log.append([x.name for x in tf.trainable_variables()])
 with tf.variable_scope("s", reuse=True): log.append([tf.get_variable("v") is v, tf.get_variable("v", [2, 3]) is v])
+# 28_partitioner_is_called
+log.append(raises("ValueError", "Partitioner must be callable, but received: 3", lambda: tf.get_variable("v", [4, 2], partitioner=3)))
 # 28_errors
 with tf.variable_scope("s"):
     tf.get_variable("v", [2]); log.append(raises("ValueError", "Variable s/v already exists, disallowed.", lambda: tf.get_variable("v", [2]))); log.append(raises("ValueError", "", lambda: tf.get_variable("w")))

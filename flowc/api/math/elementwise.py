@@ -17,6 +17,7 @@ from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 from flowc.graph.building.operators import absolute, exclusive_or, pair_of_one_dtype, true_quotient
+from flowc.graph.indexed_slices import IndexedSlices
 
 Unary = Callable[..., Tensor]
 # Functions that are not called as their ops are.
@@ -190,7 +191,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     `TypeError` for other dtypes."""
     with name_scope(name, "Complex", [real, imag]) as scope:
         left, right = as_tensor(real, name="real"), as_tensor(imag, name="imag")
-        wide = {"f32": dtypes.c64, "f64": dtypes.c128}.get(str(left.base_dtype))
+        wide = {"f32": dtypes.c64, "f64": dtypes.c128}.get(left.base_dtype.short)
         if wide is None or left.base_dtype is not right.base_dtype:
             raise TypeError(
                 f"The `real` and `imag` components have incompatible types: {left.dtype!r} "
@@ -272,14 +273,17 @@ def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """`t` with its elements no less than the minimum and no more than the maximum: scalars, or
-    tensors of its dtype that broadcast to its shape. Raises `ValueError` where they do not."""
+    """`t` (a tensor, or `IndexedSlices`, whose values count) with its elements no less than the
+    minimum and no more than the maximum: scalars, or tensors of its dtype that broadcast to its
+    shape. Raises `ValueError` where they do not."""
     with name_scope(name, "clip_by_value", [t]) as scope:
-        tensor = as_tensor(t, name="t")
+        tensor = as_tensor(t.values if isinstance(t, IndexedSlices) else t, name="t")
         low = output("Minimum", tensor, clip_value_max)
         tensor.shape.assert_is_compatible_with(low.shape)
         found = output("Maximum", low, clip_value_min, name=scope)
         tensor.shape.assert_is_compatible_with(found.shape)
+        if isinstance(t, IndexedSlices):
+            return IndexedSlices(found, t.indices, t.dense_shape)
         return found
 
 

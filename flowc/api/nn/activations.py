@@ -18,6 +18,7 @@ from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.api.math.elementwise import unary
 from flowc.api.math.reductions import one_of
+from flowc.errors import InvalidArgumentError
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
@@ -73,8 +74,8 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
 
 
 def _over_axis(op_type: str, logits: Any, axis: int, name: str | None) -> Tensor:
-    """Softmax along any axis: moved to the end and back. Raises `ValueError` for an axis outside
-    the rank."""
+    """Softmax along any axis: moved to the end and back. Raises `InvalidArgumentError` for an axis
+    outside the rank."""
     x = as_tensor(logits, name="logits")
     count = x.shape.ndims
     if axis == -1 or (count is not None and axis == count - 1):
@@ -82,7 +83,7 @@ def _over_axis(op_type: str, logits: Any, axis: int, name: str | None) -> Tensor
     if count is None:
         raise ValueError(f"{op_type} over the axis {axis} needs a tensor of known rank")
     if not -count <= axis < count:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"`axis` must be in the range [{-count}, {count}) where {count} is the number of "
             f"dimensions in the input. Received: axis={axis}"
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from flowc.api.framework.scopes import group, no_op
+from flowc.api.framework.scopes import control_dependencies, group, no_op
 from flowc.api.saving import saved_model_constants as constants
 from flowc.api.saving.imported_meta_graph import import_meta_graph
 from flowc.api.variables.graph_keys import GraphKeys
@@ -20,7 +20,7 @@ from flowc.api.variables.variable_ops import (
     local_variables_initializer,
 )
 from flowc.checkpoint.locate import has_checkpoint
-from flowc.graph import Operation, get_default_graph
+from flowc.graph import Operation, Tensor, get_default_graph
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
@@ -77,3 +77,10 @@ def initialize_all() -> Operation:
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     name = "init_all_tables"
     return group(*variables, group(*tables, name=name) if tables else no_op(name))
+
+
+def main_op_with_restore(restore_op_name: Operation | Tensor) -> Operation:
+    """An operation that does what `main_op` does and then runs `restore_op_name`: an operation or a
+    tensor, whatever its name says. Raises `TypeError` for a name."""
+    with control_dependencies([initialize_all()]):
+        return group(restore_op_name)

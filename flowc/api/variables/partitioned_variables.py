@@ -193,6 +193,8 @@ def _complete(request: VariableRequest) -> list[int]:
 
 
 def _partitions(partitioner: Partitioner, shape: Sequence[int], dtype: DType) -> list[int]:
+    if not callable(partitioner):
+        raise ValueError(f"Partitioner must be callable, but received: {partitioner}")
     found = list(partitioner(shape=TensorShape(shape), dtype=dtype))
     if len(found) != len(shape):
         raise ValueError(

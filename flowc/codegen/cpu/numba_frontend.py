@@ -38,18 +38,18 @@ _CARRIERS: dict[str, Any] = {
     "string": types.int64,
 }
 _SCALARS: dict[str, Any] = {
-    str(t): getattr(types, t.name)
+    t.short: getattr(types, t.name)
     for t in (*dtypes.FLOATS, *dtypes.INTS, *dtypes.UINTS, dtypes.c64, dtypes.c128)
-    if str(t) not in _CARRIERS
+    if t.short not in _CARRIERS
 }
 
 
-_CARRIERS |= {str(t): _SCALARS[str(t.carrier)] for t in dtypes.QUANTIZED}
+_CARRIERS |= {t.short: _SCALARS[t.carrier.short] for t in dtypes.QUANTIZED}
 
 
 def numba_type(dtype: DType | str) -> Any:
     """The Numba type of one element in memory."""
-    name = str(dtype)
+    name = f"{dtype}"
     return _CARRIERS.get(name) or _SCALARS[name]
 
 
@@ -255,7 +255,7 @@ def _wrapper(kernel: Kernel) -> str:
         lines.append(f"  %bp{i} = getelementptr i8*, i8** %buffers, i64 {i}")
         lines.append(f"  %b{i} = load i8*, i8** %bp{i}")
         value = f"%b{i}"
-        if str(dtype) == "bytes":
+        if f"{dtype}" == "bytes":
             # Scratch: every worker has its own part; its size stands behind the kernel's ints.
             lines.append(f"  %sp = getelementptr i64, i64* %dims, i64 {kernel.ints}")
             lines.append("  %sb = load i64, i64* %sp")

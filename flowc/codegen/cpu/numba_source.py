@@ -282,7 +282,7 @@ def _form(op: str, dtype: DType, result: DType) -> str | None:
     if op in PRIMITIVES and kind not in PRIMITIVES[op].kinds:
         raise InternalError(f"{op} does not take {dtype}")
     forms = _FORMS.get(op, {})
-    form = forms.get(str(held_dtype(dtype))) or forms.get(kind) or forms.get("*")
+    form = forms.get(f"{held_dtype(dtype)}") or forms.get(kind) or forms.get("*")
     if form is None and (op not in PRIMITIVES or kind not in "fiu"):
         raise InternalError(f"{op} has no form for {dtype}: write it with other ops")
     return form

@@ -50,7 +50,7 @@ from flowc.dtypes import DType
 
 Names = dict[str, DType]  # what the names in sight are
 
-_DTYPES = {str(d): d for d in dtypes.ALL}
+_DTYPES = {d.short: d for d in dtypes.ALL}
 
 
 def nest_text(nest: LoopNest) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.frames.merge_decision import Choice, Decision, ends_of, predicates_of, stable
@@ -91,7 +92,7 @@ def _taken(
 def condition_of(region: RegionExtractor, predicate: Ref, name: str) -> Value:
     """The value of a predicate. `name`: the node that it decides."""
     found = region.value(predicate)
-    if found.type.rank == 0 and str(found.type.dtype) == "bool":
+    if found.type.rank == 0 and found.type.dtype is dtypes.bool:
         return found
     shape = ",".join(str(d) for d in found.type.dims)
     fault = f"The second input must be a scalar, but it has shape [{shape}]"

@@ -16,6 +16,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from flowc import dtypes
 from flowc.errors import InternalError, InvalidArgumentError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.lists.loop_composites import CarriedColumns
@@ -374,7 +375,7 @@ class _LoopBuilder:
         return [columns.variable(i, after) or bound for i, bound in enumerate(self.initial)]
 
     def as_scalar(self, scope: BodyBuilder, condition: Value) -> Value:
-        if condition.type.rank == 0 and str(condition.type.dtype) == "bool":
+        if condition.type.rank == 0 and condition.type.dtype is dtypes.bool:
             return condition
         raise InvalidArgumentError(
             f"the condition of loop '{self.name}' must be a bool scalar, found {condition.type}",

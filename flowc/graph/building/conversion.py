@@ -7,7 +7,7 @@ for; what an array says of its dtype holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -156,6 +156,11 @@ def _plain(value: Any) -> Any:
         return np.array(size, dtype=_fits_i32([size]))
     if isinstance(value, list | tuple) and any(isinstance(v, Dimension) for v in _leaves(value)):
         return type(value)(_plain_dimension(v) for v in value)
+    if isinstance(value, Mapping | Set):
+        raise TypeError(
+            f"Failed to convert elements of {value!r} to Tensor. Consider casting elements to a "
+            "supported type."
+        )
     if isinstance(value, Iterable) and not isinstance(value, list | tuple | str | bytes):
         return value if hasattr(value, "__array__") else list(value)
     return value

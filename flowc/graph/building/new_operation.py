@@ -140,7 +140,9 @@ def _plain_attr(value: Any, kind: str, name: str) -> Any:
                 return TensorShape(value).sizes
             case "func":
                 return value if isinstance(value, FunctionRef) else FunctionRef(value.name)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        if kind == "shape":
+            raise type(error)(f"Error converting {name} to a TensorShape: {error}.") from None
         raise TypeError(f"Expected {kind} for argument '{name}' not {value!r}.") from None
     return value
 

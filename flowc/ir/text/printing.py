@@ -253,7 +253,7 @@ class Printer:
                 array = cast(np.ndarray, value)
                 return inline(array) or f"weights<{self.weight_name(array)}>"
             case DType():
-                return str(value)
+                return value.short
             case tuple() | list():
                 inner = ", ".join(self.attr(v) for v in cast(Sequence[Any], value))
                 return f"[{inner}]"

@@ -264,33 +264,66 @@ def _reference(inputs: list[np.ndarray], *, equation: str) -> np.ndarray:
     return _spread(result, axes=tuple(wanted.index(c) for c in parsed.output))
 
 
+def _subscripts(labels: str) -> str:
+    """With an ellipsis in place of the labels that one was spelled out into."""
+    return re.sub(r"\d+", "...", labels)
+
+
 def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """The equation turned round: what flows into the output and the other input give the labels of
+    an input that they have, each once. Behind it what was broadcast is summed, what was summed is
+    broadcast, and labels that an input has twice are spread out."""
     equation = _equation_of(node, [b.rank_of(v) for v in node.inputs])
-    if any(
-        len(set(s)) != len(s) or re.search(r"\d", s) for s in (*equation.inputs, equation.output)
-    ):
-        raise UnimplementedError(
-            f"Einsum: no gradient of '{node.attrs['equation']}', which has an ellipsis or a label "
-            "twice in one tensor",
-            node=node.name,
-        )
     found: list[Any] = []
     for i, (value, labels) in enumerate(zip(node.inputs, equation.inputs)):
-        others = [
-            (conjugate(b, v), s)
-            for j, (v, s) in enumerate(zip(node.inputs, equation.inputs))
-            if j != i
-        ]
-        operands = [dy, *(v for v, _ in others)]
-        subscripts = [equation.output, *(s for _, s in others)]
-        reached = "".join(x for x in labels if x in "".join(subscripts))
-        dx = b.einsum(*operands, equation=f"{','.join(subscripts)}->{reached}", N=len(operands))
-        if reached != labels:
-            for axis in (k for k, x in enumerate(labels) if x not in reached):
+        operands, subscripts = [dy], [equation.output]
+        for j, (other, own) in enumerate(zip(node.inputs, equation.inputs)):
+            if j != i:
+                operands.append(conjugate(b, other))
+                subscripts.append(own)
+        hidden = "".join(filter(str.isdigit, labels))
+        broadcast = "".join(filter(str.isdigit, equation.output))
+        start = labels.index(hidden) if hidden else 0
+        given = labels[:start] + broadcast + labels[start + len(hidden) :]
+        reached = _unique("".join(x for x in given if x in "".join(subscripts)))
+        dx = _einsum(b, operands, subscripts, reached)
+        if broadcast:
+            dx = _sum_broadcast(b, dx, reached, broadcast, value, labels, hidden)
+        unique = _unique(labels)
+        missing = [k for k, x in enumerate(unique) if x not in reached]
+        if missing:
+            for axis in missing:
                 dx = b.expand_dims(dx, np.int32(axis))
-            dx = b.broadcast_to(dx, b.shape_of(value))
-        found.append(dx)
+            shape = b.shape_of(value)
+            if unique != labels:
+                shape = b.gather(shape, np.array([labels.index(x) for x in unique]), np.int32(0))
+            dx = b.broadcast_to(dx, shape)
+        found.append(dx if unique == labels else _einsum(b, [dx], [unique], labels))
     return found
+
+
+def _einsum(b: GradientBuilder, operands: list[Any], subscripts: list[str], output: str) -> Any:
+    text = f"{','.join(map(_subscripts, subscripts))}->{_subscripts(output)}"
+    return b.einsum(*operands, equation=text, N=len(operands))
+
+
+def _sum_broadcast(
+    b: GradientBuilder, dx: Any, have: str, broadcast: str, value: Any, labels: str, hidden: str
+) -> Any:
+    """`dx` summed over those of its axes `broadcast` along which `value` is of size 1, or has none:
+    then it has the axes `hidden` of `value` instead."""
+    start = have.index(broadcast)
+    stop = start + len(broadcast)
+    first = labels.index(hidden) if hidden else 0
+    last = first + len(hidden)
+    mine, theirs = (b.dims_of(dx) or ())[start:stop], (b.dims_of(value) or ())[first:last]
+    if mine and mine == theirs and None not in mine:
+        return dx
+    shape = b.shape_of(value, first, last)
+    axes, _ = b.broadcast_gradient_args(shape, b.shape_of(dx, start, stop))
+    summed = b.sum(dx, b.add(axes, np.int32(start)), keep_dims=True)
+    parts = b.shape_of(dx, 0, start), shape, b.shape_of(dx, stop)
+    return b.reshape(summed, b.concat(*parts, np.int32(0)))
 
 
 einsum = define(

@@ -112,7 +112,7 @@ def _lower_uniform(node: Node) -> View:
     dtype: DType = node.attrs["dtype"]
     if dtype is dtypes.f64:
         return View(_uniform_f64)
-    mantissa, one = _FORMATS[str(dtype)]
+    mantissa, one = _FORMATS[dtype.short]
     carrier = dtypes.u32 if dtype is dtypes.f32 else dtypes.u16
 
     def read(k: ScalarBuilder, index: tuple[Dim, ...]) -> Any:
@@ -137,7 +137,7 @@ def uniform_reference(words: Array, count: Array, *, dtype: DType) -> Array:
         pairs = words[: 2 * n].reshape(-1, 2).astype(np.uint64)
         bits = ((pairs[:, 0] & np.uint64(0xFFFFF)) << np.uint64(32)) | pairs[:, 1]
         return (bits | np.uint64(0x3FF0000000000000)).view(np.float64) - 1.0
-    mantissa, one = _FORMATS[str(dtype)]
+    mantissa, one = _FORMATS[dtype.short]
     bits = (words[:n] & np.uint32((1 << mantissa) - 1)) | np.uint32(one)
     if dtype is dtypes.f32:
         return bits.view(np.float32) - np.float32(1)
