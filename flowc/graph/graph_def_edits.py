@@ -227,6 +227,8 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
     """Whether TensorFlow keeps a node (an Operation or a NodeDef) off accelerators: constants of
     strings and i32, a few ops on i32, and variables where they are pinned. A bool. Raises
     `TypeError` for anything else."""
+    if not isinstance(node, Operation) and not hasattr(node, "attr"):
+        raise TypeError(f"expected an Operation or a NodeDef, found {node!r}")
     definition = node.node_def if isinstance(node, Operation) else node
     if pin_variables_on_cpu and definition.op in REFERENCES:
         return True

@@ -39,10 +39,15 @@ def tensor_info_def(tensor: Any) -> TensorInfoDef:
 def signature_def(
     inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any] | None, method: str | None
 ) -> SignatureDef:
-    """A SignatureDef of TensorInfos."""
+    """A SignatureDef of TensorInfos. Raises `TypeError` for what is none."""
     found = SignatureDef()
     for target, infos in ((found.inputs, inputs), (found.outputs, outputs)):
         for name, info in (infos or {}).items():
+            if not hasattr(info, "SerializeToString"):
+                raise TypeError(
+                    f"'{name}' must be a TensorInfo, as `build_tensor_info` makes them: found "
+                    f"{info!r}"
+                )
             target[name].MergeFromString(info.SerializeToString())
     found.method_name = method or ""
     return found

@@ -57,6 +57,8 @@ def _sorted(values: Any, axis: Any, direction: str) -> tuple[Tensor, Tensor]:
         raise ValueError(f"Argument `axis` must be a constant scalar. Received: {axis}.")
     tensor = as_tensor(values, name="values")
     at, dims = int(found), tensor.shape.ndims
+    if dims is not None and not -dims <= at < dims:
+        raise ValueError(f"Argument `axis` must be in the range [{-dims}, {dims}). Received: {at}")
     ascending = direction == "ASCENDING"
     keys = _opposite(tensor) if ascending else tensor
     order: Any = None
@@ -106,10 +108,16 @@ def arg_min(
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """Coordinates [len(dims), ...] in a tensor of sizes `dims` of places in its flat form.
 
-    Runs fail with `InvalidArgumentError` for an index that is outside. Raises `TypeError` or
-    `ValueError` for other dtypes, `ValueError` for shapes that do not fit."""
+    Runs fail with `InvalidArgumentError` for an index that is outside. Raises `TypeError` for
+    indices other than int32 and int64, `ValueError` for `dims` that are no vector."""
     with name_scope(name, "UnravelIndex", [indices, dims]) as scope:
         places = as_tensor(indices, name="indices")
+        dtype = places.base_dtype
+        if dtype is not None and dtype not in (dtypes.i32, dtypes.i64):
+            raise TypeError(
+                f"Value passed to parameter 'indices' has DataType {dtype.name} not in "
+                "list of allowed values: int32, int64"
+            )
         sizes = as_tensor(dims, places.dtype, "dims")
         inside = reduce_all(elementwise.less(places, reduce_prod(sizes)))
         check = Assert(inside, ["index is out of bound as with dims"])

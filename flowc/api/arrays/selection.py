@@ -107,7 +107,7 @@ def _chosen(op_type: str, condition: Any, x: Any, y: Any, name: str | None) -> T
 def unique(x: Any, out_idx: Any = dtypes.i32, name: str | None = None) -> Any:
     """(y, idx): the elements of the vector `x` without repetitions, in the order in which they come
     first, and for each element of `x` its place in `y`, as `out_idx` (int32 or int64). Raises
-    `ValueError` for another rank, `TypeError` for strings and complex numbers."""
+    `ValueError` for another rank, `TypeError` for complex numbers."""
     return call("Unique", x, out_idx=out_idx, name=name)
 
 

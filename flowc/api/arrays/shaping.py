@@ -357,6 +357,6 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     """The elements moved on by `shift` along `axis`, those beyond the end to the beginning: integer
-    scalars, or vectors of one length. Raises `ValueError` for a scalar `input` and an axis out of
-    range."""
+    scalars, or vectors of one length. Raises `ValueError` for a scalar `input`;
+    a run raises `InvalidArgumentError` for an axis out of range."""
     return output("Roll", input, shift, axis, name=name)

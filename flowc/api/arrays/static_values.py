@@ -67,6 +67,7 @@ def make_tensor_proto(
 
 def make_ndarray(tensor: Any) -> np.ndarray:
     """The NumPy array of a `TensorProto`. Raises `TypeError` for a dtype that flowc has not."""
+    dtypes.as_dtype(tensor.dtype)
     return decode_tensor(tensor, "make_ndarray").copy()
 
 
@@ -132,6 +133,9 @@ def required_space_to_batch_paddings(
     with name_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
         sizes = as_tensor(input_shape, dtypes.i32, "input_shape")
         blocks = as_tensor(block_shape, dtypes.i32, "block_shape")
+        for given in (sizes, blocks):
+            given.shape.assert_has_rank(1)
+        sizes.shape.assert_is_compatible_with(blocks.shape)
         if base_paddings is None:
             base = output("Pack", [sizes - sizes, sizes - sizes], axis=1)
         else:

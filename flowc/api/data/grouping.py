@@ -113,7 +113,8 @@ class Reducer:
 
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
     """An element for each key (int64), in the order of the keys: what a `Reducer` makes of the
-    elements with that key. Raises what its functions do, when it is applied."""
+    elements with that key. Raises `ValueError` where `key_func` gives no int64 scalar, and what the
+    functions do, when it is applied."""
 
     def apply(dataset: Dataset) -> Dataset:
         key = _key(dataset, key_func, "group_by_reducer")

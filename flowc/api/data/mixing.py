@@ -62,7 +62,7 @@ def sample_from_datasets(
     floats."""
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
-    if len(datasets) == 1:
+    if len(datasets) == 1 and weights is None:
         return datasets[0]
     if isinstance(weights, Dataset):
         chances = weights.map(lambda p: call("Log", _row(p)))

@@ -14,6 +14,7 @@ class _Settings:
     `AttributeError`."""
 
     _names: tuple[str, ...] = ()
+    _types: dict[str, type] = {}
 
     def __init__(self) -> None:
         for name in self._names:
@@ -22,6 +23,11 @@ class _Settings:
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._names:
             raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
+        wanted = self._types.get(name, object)
+        if not isinstance(value, wanted):
+            raise TypeError(
+                f'Property "{name}" must be of type {wanted}, got: {value!r} (type: {type(value)})'
+            )
         object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
@@ -35,6 +41,7 @@ class ThreadingOptions(_Settings):
     `TypeError`."""
 
     _names = ("max_intra_op_parallelism", "private_threadpool_size")
+    _types = dict.fromkeys(_names, int)
 
 
 class OptimizationOptions(_Settings):
@@ -60,6 +67,7 @@ class OptimizationOptions(_Settings):
         "seq_interleave_prefetch",
         "shuffle_and_repeat_fusion",
     )
+    _types = dict.fromkeys(_names, bool) | {"autotune_cpu_budget": int, "autotune_ram_budget": int}
 
 
 class DistributeOptions(_Settings):
@@ -67,6 +75,7 @@ class DistributeOptions(_Settings):
     another type `TypeError`."""
 
     _names = ("auto_shard_policy", "num_devices")
+    _types = {"num_devices": int}
 
 
 class DatasetOptions(_Settings):
@@ -95,6 +104,23 @@ class DatasetOptions(_Settings):
         "threading",
         "warm_start",
     )
+    _types = {
+        "dataset_name": str,
+        "deterministic": bool,
+        "distribute": DistributeOptions,
+        "experimental_deterministic": bool,
+        "experimental_distribute": DistributeOptions,
+        "experimental_numa_aware": bool,
+        "experimental_optimization": OptimizationOptions,
+        "experimental_slack": bool,
+        "experimental_threading": ThreadingOptions,
+        "experimental_warm_start": bool,
+        "optimization": OptimizationOptions,
+        "slack": bool,
+        "symbolic_checkpoint": bool,
+        "threading": ThreadingOptions,
+        "warm_start": bool,
+    }
 
     def __init__(self) -> None:
         super().__init__()

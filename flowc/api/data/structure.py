@@ -60,6 +60,9 @@ class ComponentSpec:
         return ComponentSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
 
     def unbatched(self) -> ComponentSpec:
+        """The spec of a row. Raises `ValueError` for scalars."""
+        if self.shape.ndims == 0:
+            raise ValueError("Cannot unbatch an input with scalar components.")
         return ComponentSpec(self.shape[1:], self.dtype)
 
     def relaxed(self, other: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from flowc import dtypes
@@ -27,8 +27,11 @@ def constant(
 
     Raises `TypeError` where the value has a tensor in it, does not fit the dtype, or with
     `verify_shape` another shape, and `ValueError` for ragged lists and too many elements."""
-    if isinstance(value, Tensor):
-        raise TypeError(f"List of Tensors when single Tensor expected: {value!r}")
+    if any(isinstance(part, Tensor) for part in _parts(value)):
+        raise TypeError(
+            f"Expected any non-tensor type, but got a tensor instead: {value!r}. A run gives the "
+            "values of tensors: join them with `stack` or `concat`"
+        )
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if verify_shape and shape is not None:
         found = constant_array(value, wanted)
@@ -38,6 +41,15 @@ def constant(
                 f"{found.shape}."
             )
     return constant_tensor(constant_array(value, wanted, shape), name, wanted)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """The leaves of nested lists."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _parts(part)
+    else:
+        yield value
 
 
 def convert_to_tensor(

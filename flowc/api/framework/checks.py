@@ -23,8 +23,8 @@ def Assert(
 ) -> Operation:
     """An operation that fails a run with `InvalidArgumentError` where `condition` does not hold.
 
-    The error shows the `data`, `summarize` elements of each. Raises `InvalidArgumentError` where
-    the condition is known not to hold; a run raises it where it does not.
+    The error shows the `data`, `summarize` elements of each. It raises nothing before a run, of
+    a condition that is known, either: put what depends on it behind `control_dependencies`.
     """
     with name_scope(name, "Assert", [condition, *data]):
         tensors = [as_tensor(item) for item in data]

@@ -196,8 +196,8 @@ def MkDir(dirname: PathLike) -> None:
 
 
 def MakeDirs(dirname: PathLike) -> None:
-    """Makes a folder with those above it, unless they are there. Raises `AlreadyExistsError` or
-    another `OpError` where that fails."""
+    """Makes a folder with those above it, unless they are there. Raises `FailedPreconditionError`
+    where a file is in the way, or another `OpError`."""
     with _told(dirname) as name:
         os.makedirs(name, exist_ok=True)
 

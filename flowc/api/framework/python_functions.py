@@ -25,8 +25,10 @@ def py_func(
 
     Static shapes are unknown: `set_shape` tells them. `stateful`: whether calls with equal inputs
     may give different values, or have effects; else a run may leave calls out. The function must be
-    in the process that runs the graph. A run raises what `func` does, in TensorFlow's classes, and
-    `InvalidArgumentError` for arrays of another dtype.
+    in the process that runs the graph. A run raises what `func` does, in TensorFlow's classes
+    (`InvalidArgumentError` for a `TypeError` or `ValueError`, `UnimplementedError` for a
+    `NotImplementedError`, mostly `UnknownError`), and `InvalidArgumentError` for arrays of another
+    dtype.
     """
     return _call("PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name)
 

@@ -124,12 +124,17 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
 
 def _by_matrix(function_name: str, matrix: Any, doc: str) -> Callable[..., Tensor]:
     def function(images: Any) -> Tensor:
-        return _weighted(as_tensor(images, name="images"), np.array(matrix))
+        tensor = as_tensor(images, name="images")
+        dtype = tensor.base_dtype
+        if dtype is not None and not dtype.is_floating:
+            raise TypeError(f"{function_name} takes floats, found {dtype.name}")
+        return _weighted(tensor, np.array(matrix))
 
     return named(
         function,
         function_name,
-        f"{doc} Floats in [0, 1], [..., 3]. Raises `TypeError` and `ValueError` for others.",
+        f"{doc} Floats in [0, 1], [..., 3]. Raises `TypeError` for other dtypes, `ValueError` "
+        "where the last size is not 3.",
     )
 
 
@@ -153,7 +158,7 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
     """The image with `delta`, in the scale of floats, added. Of any numeric dtype, which the result
-    has. Raises `TypeError` for strings."""
+    has. Raises `AttributeError` for strings."""
     with name_scope(None, "adjust_brightness", [image]) as scope:
         floats, dtype = _in_floats(image)
         adjusted = elementwise.add(floats, cast(delta, floats.dtype), name=scope)

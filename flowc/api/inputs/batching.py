@@ -134,8 +134,8 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`batch` of elements from several sources, each of which has a thread of its own. Raises
-    `ValueError` where the sources differ in number or dtypes of tensors."""
+    """`batch` of elements from several sources, each of which has a thread of its own: as many
+    tensors as the shortest source has. Raises `TypeError` where their dtypes differ."""
     return maybe_batch_join(
         tensors_list,
         True,
@@ -252,8 +252,8 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """`shuffle_batch` of elements from several sources, each of which has a thread of its own.
-    Raises `ValueError` where the sources differ in number or dtypes of tensors."""
+    """`shuffle_batch` of elements from several sources, each of which has a thread of its own: as
+    many tensors as the shortest source has. Raises `TypeError` where their dtypes differ."""
     return maybe_shuffle_batch_join(
         tensors_list,
         batch_size,

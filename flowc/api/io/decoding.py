@@ -83,8 +83,8 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
-    """A tensor as a string, a scalar, that `parse_tensor` reads. Of any dtype and shape but
-    resources. Raises `TypeError` for these."""
+    """A tensor as a string, a scalar, that `parse_tensor` reads. Of any dtype and shape;
+    of a variant, only the form is kept. Raises `ValueError` for what is no tensor."""
     return output("SerializeTensor", **locals())
 
 

@@ -205,8 +205,8 @@ def _split(found: Any, partition: Any, by_key: Any, feature: Any, single: bool) 
     kind = type(partition)
     if kind is RaggedFeature.UniformRowLength:
         if single:
-            return RaggedTensor.from_uniform_row_length(found, partition.length)
-        inner = RaggedTensor.from_uniform_row_length(found.values, partition.length)
+            return RaggedTensor.from_uniform_row_length(found, partition.length, validate=False)
+        inner = RaggedTensor.from_uniform_row_length(found.values, partition.length, validate=False)
         splits = found.row_splits // cast(partition.length, found.row_splits.dtype)
         return RaggedTensor(inner, splits)
     given = by_key[partition.key]
@@ -239,7 +239,7 @@ def _lengths(kind: type, given: RaggedTensor, found: RaggedTensor) -> tuple[Tens
         same = equal(owners[1:], owners[:-1])
         lengths = boolean_mask(given.values[1:] - given.values[:-1], same)
         return lengths, RaggedTensor.from_value_rowids(
-            lengths, boolean_mask(owners[1:], same), given.nrows()
+            lengths, boolean_mask(owners[1:], same), given.nrows(), validate=False
         ).row_splits
     begins = concat([constant([True]), equal(owners[1:], owners[:-1])], 0)
     inside = cast(begins, dtypes.i64)

@@ -10,7 +10,7 @@ from flowc.dtypes import DType
 
 
 class VarLenFeature(namedtuple("VarLenFeature", ("dtype",))):
-    """A feature of any number of values: a `SparseTensor`. `parse_example` raises `ValueError` for
+    """A feature of any number of values: a `SparseTensor`. `parse_example` raises `TypeError` for
     a dtype other than int64, float32 and string."""
 
     __slots__ = ()
@@ -64,7 +64,7 @@ class RaggedFeature(
     )
 ):
     """A feature of any number of values: a `RaggedTensor`. `partitions` split the values into rows,
-    each by the feature of a key. `parse_example` raises `ValueError` for a dtype other than int64,
+    each by the feature of a key. `parse_example` raises `TypeError` for a dtype other than int64,
     float32 and string."""
 
     __slots__ = ()

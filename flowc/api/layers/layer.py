@@ -49,6 +49,9 @@ class InputSpec:
         self.shape = shape
         self.ndim = len(shape) if shape is not None else ndim
         self.max_ndim, self.min_ndim = max_ndim, min_ndim
+        for axis in axes or {}:
+            if not isinstance(axis, int):
+                raise TypeError(f"`axes` must be numbers of axes. Received: axes={axes}")
         self.axes = dict(axes or {})
 
     def check(self, tensor: Tensor, layer: str) -> None:

@@ -251,4 +251,5 @@ class StaticHashTable(LookupInterface):
 
 
 class HashTable(StaticHashTable):
-    """`StaticHashTable`, under its older name. Raises as it does."""
+    """`StaticHashTable`, under its older name. Raises `TypeError` for a default that is not of
+    the values' dtype."""

@@ -135,6 +135,9 @@ def _shifted(x: Any, axes: Any, shift: Any) -> Tensor:
     if rank is None:
         raise ValueError("shifts need a tensor of known rank")
     chosen = list(range(rank)) if axes is None else np.ravel(axes).tolist()
+    for axis in chosen:
+        if not -rank <= axis < rank:
+            raise ValueError(f"axis {axis} is out of bounds for a tensor of rank {rank}")
     sizes = shape(tensor)
     shifts = [shift(tensor.shape[axis].value or sizes[axis]) for axis in chosen]
     return roll(tensor, shifts, chosen)

@@ -49,7 +49,7 @@ def histogram_fixed_width_bins(
 ) -> Tensor:  # fmt: skip
     """The number of the bin, of `nbins` equal ones in `value_range`, in which each value lies; the
     first and the last bin take what lies outside. int32 or `dtype`, in the shape of `values`.
-    Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
+    Raises `TypeError` for other dtypes, `ValueError` where `value_range` is no vector."""
     with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
         tensor = as_tensor(values, name="values")
         limits = as_tensor(value_range, name="value_range")
@@ -68,8 +68,6 @@ def histogram_fixed_width(
     bin count what lies outside. `values`: real numbers of any shape, `value_range`: two of their
     dtype; the result: int32[nbins] or of `dtype`. Raises `TypeError` for other dtypes, `ValueError`
     for shapes that do not fit."""
-    with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]):
-        bins = reshape(histogram_fixed_width_bins(values, value_range, nbins), [-1])
+    with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]) as scope:
         kind = dtypes.as_dtype(dtype)
-        count = as_tensor(nbins, dtypes.i32, "nbins")
-        return output("DenseBincount", bins, count, as_tensor([], kind))
+        return output("HistogramFixedWidth", values, value_range, nbins, name=scope, dtype=kind)

@@ -133,19 +133,22 @@ zeta = binary("Zeta", "x", "q")
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Python 3's division, of shapes that broadcast: integers of 8 and 16 bits are divided as
-    float32, larger ones as float64. Raises `TypeError` where the dtypes differ."""
+    float32, larger ones as float64. Raises `TypeError` where the dtypes differ, `ValueError` where
+    shapes do not broadcast."""
     with name_scope(name, "truediv", [x, y]) as scope:
         return true_quotient(x, y, scope)
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Division in the style of Python 3, as `truediv`. Raises as it does."""
+    """Division in the style of Python 3, as `truediv`. Raises `TypeError` where the dtypes differ,
+    `ValueError` where shapes do not broadcast."""
     return truediv(x, y, name)
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Division in the style of Python 2, of shapes that broadcast: integers round towards minus
-    infinity. Raises `TypeError` where the dtypes differ."""
+    infinity. Raises `TypeError` where the dtypes differ, `ValueError` where shapes do not
+    broadcast."""
     with name_scope(name, "div", [x, y]) as scope:
         left, right = pair_of_one_dtype(x, y)
         real = left.dtype is not None and (left.dtype.is_floating or left.dtype.is_complex)
@@ -154,7 +157,7 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
     """Whether exactly one of two bools holds, of shapes that broadcast. Raises `TypeError` for
-    other dtypes."""
+    other dtypes, `ValueError` where shapes do not broadcast."""
     return exclusive_or(x, y, name)
 
 
@@ -182,8 +185,16 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """The sum of a list of tensors of one dtype and shape, as `add_n`. Raises as it does."""
-    return add_n(inputs, name)
+    """The sum of a list of tensors of one dtype and shape, as `add_n`. Raises as it does, and
+    `TypeError` where `tensor_dtype` is another dtype than theirs."""
+    tensors = [as_tensor(one) for one in inputs]
+    wanted = None if tensor_dtype is None else dtypes.as_dtype(tensor_dtype)
+    if wanted is not None and tensors and tensors[0].base_dtype is not wanted:
+        raise TypeError(
+            f"The `tensor_dtype` argument is {wanted!r}, but `inputs` are of type "
+            f"{tensors[0].dtype!r}. These must be equal."
+        )
+    return add_n(tensors, name)
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
@@ -297,6 +308,8 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     wanted = dtypes.as_dtype(dtype)
     with name_scope(name, "saturate_cast", [value]) as scope:
         tensor = as_tensor(value, name="value")
+        if wanted.is_integer and tensor.dtype is dtypes.string:
+            raise TypeError(f"Cannot find minimum value of {tensor.dtype!r}.")
         if wanted.is_integer and tensor.dtype is not None and tensor.dtype is not wanted:
             limits = np.iinfo(wanted.numpy)
             found = np.finfo if tensor.dtype.is_floating else np.iinfo

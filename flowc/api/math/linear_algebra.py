@@ -32,8 +32,8 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The tensor divided by its norm (`tf.norm`'s, with sizes kept), and that norm. Raises as it
-    does."""
+    """The tensor divided by its norm (`tf.norm`'s, with sizes kept), and that norm. Raises
+    `ValueError` for another `ord` than `norm` takes."""
     with name_scope(name, "normalize", [tensor]):
         values = as_tensor(tensor)
         size = norm(values, ord, axis, keepdims=True)

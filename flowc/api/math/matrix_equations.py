@@ -60,8 +60,8 @@ def matrix_triangular_solve(
 ) -> Tensor:
     """x of `matrix` x = `rhs` for triangular matrices, whose other triangle is not read. `matrix`:
     [..., n, n], `rhs` and the result: [..., n, k], floating or complex. Raises `TypeError` for
-    other dtypes, `ValueError` for shapes that do not fit. A run raises `InvalidArgumentError` for a
-    matrix without an inverse."""
+    other dtypes, `ValueError` for shapes that do not fit. A matrix without an inverse
+    gives infinities and NaN."""
     with name_scope(name, "triangular_solve", [matrix, rhs]):
         return output("MatrixTriangularSolve", matrix, rhs, lower=lower, adjoint=adjoint)
 
@@ -78,7 +78,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """The logarithms of the determinants of positive definite matrices. `matrix`: [..., n, n], the
     result [...], floating or complex. Raises `TypeError` for other dtypes, `ValueError` for shapes
-    that do not fit. A run raises `InvalidArgumentError` for other matrices."""
+    that do not fit. Other matrices give NaN."""
     with name_scope(name, "logdet", [matrix]):
         factor = output("Cholesky", matrix)
         zero = as_tensor(0, factor.dtype)
@@ -159,10 +159,13 @@ def lu_solve(
     lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
     """x of A x = `rhs` [..., n, k], where `lower_upper` and `perm` are the `lu` of A. Raises
-    `ValueError` for shapes that do not fit, where they are checked."""
+    `ValueError` for shapes that do not fit."""
     with name_scope(name or "lu_solve"):
         own = as_tensor(lower_upper, name="lower_upper")
         right = as_tensor(rhs, own.dtype, "rhs")
+        for given in (own, right):
+            given.shape.with_rank_at_least(2)
+        own.shape[-1:].assert_is_compatible_with(right.shape[-2:-1])
         order = as_tensor(perm, dtypes.i32, "perm")
         rows = _rows(right, order, len(right.shape))
         half = matrix_triangular_solve(_lower_unit(own), rows)

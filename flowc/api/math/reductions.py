@@ -121,7 +121,7 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The square root of `reduce_variance`. Raises as it does."""
+    """The square root of `reduce_variance`. Raises as `reduce_mean`."""
     with name_scope(name, "reduce_std"):
         return elementwise.sqrt(reduce_variance(input_tensor, axis, keepdims))
 
@@ -183,7 +183,7 @@ def _cumulative(op_type: str, name: str, what: str) -> Callable[..., Tensor]:
     doc = (
         f"{what} of the elements up to each one along `axis`, in the shape and dtype of `x`: "
         "without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other "
-        "dtypes, `ValueError` for an axis out of range."
+        "dtypes; a run raises `InvalidArgumentError` for an axis out of range."
     )
     return named(function, name, doc)
 

@@ -49,6 +49,11 @@ def _share(
     name: str | None,
 ) -> Measured:
     right, chosen = _rows(labels), cast(best, dtypes.i64)
+    if right.shape.ndims not in (None, 2) or chosen.shape.ndims not in (None, 2):
+        raise ValueError(
+            "labels must be [batch] or [batch, n], and predictions [batch, classes]: found labels "
+            f"{as_tensor(labels).shape} and the best classes {best.shape}"
+        )
     suffix = f"_at_{k}" + ("" if class_id is None else f"_class{class_id}")
     with name_scope(name, what + suffix) as scope:
         equal = m.equal(expand_dims(right, 2), expand_dims(chosen, 1))

@@ -31,6 +31,8 @@ class _Wrapper(RNNCell):
 
     def __init__(self, cell: RNNCell) -> None:
         super().__init__()
+        if not isinstance(cell, RNNCell):
+            raise TypeError(f"The argument 'cell' ({cell}) is not an RNNCell.")
         self._cell = cell
 
     @property

@@ -93,7 +93,8 @@ def depthwise_conv2d_native(
     name: str | None = None,
 ) -> Tensor:
     """`depthwise_conv2d` as one op: `strides` and `dilations` have one number for each of the four
-    dimensions. Raises `ValueError` for others."""
+    dimensions. Raises `TypeError` where the dtypes differ, `ValueError` for shapes, strides and
+    paddings that do not fit."""
     padding, explicit_paddings = _padding(padding)
     strides, dilations = list(strides), list(dilations)
     return output("DepthwiseConv2dNative", **locals())

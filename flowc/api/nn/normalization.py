@@ -42,7 +42,8 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
 
 
 def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """`relu(matmul(x, weights) + biases)`. Raises as `xw_plus_b`."""
+    """`relu(matmul(x, weights) + biases)`. Raises `TypeError` where the dtypes differ, `ValueError`
+    for shapes that do not fit."""
     with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
         return relu(xw_plus_b(x, weights, biases), name=scope)
 
@@ -124,7 +125,7 @@ def sufficient_statistics(
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """(how many elements, their sum, the sum of their squares, the shift) over `axes`, of `x` less
-    the shift. `x`: floats. Raises `TypeError` for other dtypes, `ValueError` for an axis out of
+    the shift. `x`: floats. Raises `TypeError` for other dtypes, `IndexError` for an axis out of
     range."""
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     chosen = sorted({int(a) for a in np.ravel(axes)})

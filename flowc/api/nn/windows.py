@@ -210,7 +210,8 @@ def avg_pool_v2(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """The means of windows of a tensor of rank 3, 4 or 5. Raises `ValueError` for others."""
+    """The means of windows of a tensor of floats, of rank 3, 4 or 5. Raises `TypeError` for other
+    dtypes, `ValueError` for other ranks and paddings."""
     return _pool_by_rank("AVG", input, ksize, strides, padding, data_format, name)
 
 
@@ -218,7 +219,8 @@ def max_pool_v2(
     input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """The maxima of windows of a tensor of rank 3, 4 or 5. Raises `ValueError` for others."""
+    """The maxima of windows of a tensor of real numbers, of rank 3, 4 or 5. Raises `TypeError` for
+    other dtypes, `ValueError` for other ranks and paddings."""
     return _pool_by_rank("MAX", input, ksize, strides, padding, data_format, name)
 
 

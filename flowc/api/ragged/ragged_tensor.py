@@ -17,14 +17,20 @@ from flowc.api.arrays.filling import fill
 from flowc.api.arrays.filling import range as range_of
 from flowc.api.arrays.shaping import concat, expand_dims, shape
 from flowc.api.framework.basics import cast
+from flowc.api.framework.checks import Assert
 from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.raw_ops import call
-from flowc.api.framework.scopes import name_scope
-from flowc.api.math.reductions import cumsum, unsorted_segment_sum
+from flowc.api.framework.scopes import name_scope, with_dependencies
+from flowc.api.math.elementwise import equal, less_equal
+from flowc.api.math.reductions import cumsum, reduce_all, unsorted_segment_sum
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
+from flowc.graph.shape_inference import constant_elements
+
+_FAULT = "Arguments to {} do not form a valid RaggedTensor"
+_ENDS = ("the first row must begin at 0", "the last row must end with the last value")
 
 
 class RaggedTensorValue:
@@ -35,6 +41,8 @@ class RaggedTensorValue:
     def __init__(self, values: Any, row_splits: Any) -> None:
         self.values = values
         self.row_splits = np.asarray(row_splits)
+        if self.row_splits.ndim != 1 or self.row_splits.dtype not in (np.int32, np.int64):
+            raise TypeError("row_splits must be a 1D int32 or int64 numpy array")
 
     @property
     def flat_values(self) -> Any:
@@ -72,7 +80,9 @@ class RaggedTensorValue:
 class RaggedTensor:
     """Rows of different lengths: row i has the `values` from `row_splits[i]` to `row_splits[i +
     1]`. The values are a tensor, or a `RaggedTensor` of rows themselves. Made by the functions
-    `from_...`. The constructor is for them alone, and raises `ValueError` for others."""
+    `from_...`, which raise `ValueError` for partitions of another rank or dtype, and unless
+    `validate` is False a run that finds one that does not fit the values raises
+    `InvalidArgumentError`; the constructor is theirs, and checks nothing."""
 
     value_type = RaggedTensorValue
 
@@ -149,12 +159,28 @@ class RaggedTensor:
     # -- made from partitions
 
     @classmethod
+    def _of(cls, values: Any, splits: Tensor, validate: bool, function: str) -> RaggedTensor:
+        given = _as_values(values)
+        if validate:
+            splits = _in_order(splits, function, "row splits")
+            ends = as_tensor(0, splits.dtype), cast(_count(given), splits.dtype)
+            checks = [
+                Assert(
+                    equal(splits[place], end), [f"{_FAULT.format(function)}: {text}", splits, end]
+                )
+                for place, end, text in zip((0, -1), ends, _ENDS, strict=True)
+            ]
+            splits = with_dependencies(checks, splits)
+        return cls(given, splits)
+
+    @classmethod
     def from_row_splits(
         cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
     ) -> RaggedTensor:
         """Rows from where each begins and the last one ends."""
         with name_scope(name, "RaggedFromRowSplits", [values, row_splits]):
-            return cls(_as_values(values), _as_partition(row_splits, "row_splits"))
+            splits = _as_partition(row_splits, "row_splits")
+            return cls._of(values, splits, validate, "from_row_splits")
 
     @classmethod
     def from_row_lengths(
@@ -163,7 +189,8 @@ class RaggedTensor:
         """Rows from how many values each has."""
         with name_scope(name, "RaggedFromRowLengths", [values, row_lengths]):
             lengths = _as_partition(row_lengths, "row_lengths")
-            return cls(_as_values(values), _behind_zero(cumsum(lengths)))
+            splits = _behind_zero(cumsum(lengths))
+            return cls._of(values, splits, validate, "from_row_lengths")
 
     @classmethod
     def from_value_rowids(
@@ -177,12 +204,18 @@ class RaggedTensor:
         """Rows from the row of each value, in order; `nrows`: one more than the last, if None."""
         with name_scope(name, "RaggedFromValueRowIds", [values, value_rowids, nrows]):
             rows = _as_partition(value_rowids, "value_rowids")
+            given = None if nrows is None else constant_elements(as_tensor(nrows))
+            if given is not None and given < 0:
+                raise ValueError(f"Expected nrows >= 0; got {given}")
+            if validate:
+                rows = _in_order(rows, "from_value_rowids", "value_rowids")
             if nrows is None:
                 last = concat([fill([1], cast(-1, rows.dtype)), rows], 0)[-1]
                 nrows = last + 1
             ones = fill(shape(rows), cast(1, rows.dtype))
             counts = unsorted_segment_sum(ones, rows, cast(nrows, dtypes.i64))
-            return cls(_as_values(values), _behind_zero(cumsum(counts)))
+            splits = _behind_zero(cumsum(counts))
+            return cls._of(values, splits, validate, "from_value_rowids")
 
     @classmethod
     def from_row_starts(
@@ -192,7 +225,7 @@ class RaggedTensor:
         with name_scope(name, "RaggedFromRowStarts", [values, row_starts]):
             given, starts = _as_values(values), _as_partition(row_starts, "row_starts")
             count = expand_dims(cast(_count(given), starts.dtype), 0)
-            return cls(given, concat([starts, count], 0))
+            return cls._of(given, concat([starts, count], 0), validate, "from_row_starts")
 
     @classmethod
     def from_row_limits(
@@ -200,7 +233,8 @@ class RaggedTensor:
     ) -> RaggedTensor:
         """Rows from where each ends."""
         with name_scope(name, "RaggedFromRowLimits", [values, row_limits]):
-            return cls(_as_values(values), _behind_zero(_as_partition(row_limits, "row_limits")))
+            splits = _behind_zero(_as_partition(row_limits, "row_limits"))
+            return cls._of(values, splits, validate, "from_row_limits")
 
     @classmethod
     def from_uniform_row_length(
@@ -216,7 +250,8 @@ class RaggedTensor:
             given = _as_values(values)
             length = cast(as_tensor(uniform_row_length), dtypes.i64)
             rows = cast(_count(given), dtypes.i64) // length if nrows is None else nrows
-            return cls(given, range_of(cast(rows, dtypes.i64) + 1) * length)
+            splits = range_of(cast(rows, dtypes.i64) + 1) * length
+            return cls._of(given, splits, validate, "from_uniform_row_length")
 
     @classmethod
     def from_nested_row_splits(
@@ -316,11 +351,22 @@ def _as_values(values: Any) -> Any:
 
 
 def _as_partition(partition: Any, name: str) -> Tensor:
-    """Positions of rows, as i64 where they are numbers of Python."""
-    if isinstance(partition, Tensor):
-        return partition
-    array = np.asarray(partition)
-    return as_tensor(array if array.dtype == np.int32 else array.astype(np.int64), name=name)
+    """Positions of rows, as i64 where they are numbers of Python. Raises `ValueError` for what is
+    no vector of integers."""
+    if not isinstance(partition, Tensor):
+        array = np.asarray(partition)
+        whole = array.dtype != np.int32 and (array.dtype.kind in "iu" or not array.size)
+        partition = as_tensor(array.astype(np.int64) if whole else array, name=name)
+    if partition.dtype not in (dtypes.i32, dtypes.i64):
+        raise ValueError(f"{name} must have dtype int32 or int64")
+    partition.shape.assert_has_rank(1)
+    return partition
+
+
+def _in_order(positions: Tensor, function: str, what: str) -> Tensor:
+    fits = reduce_all(less_equal(positions[:-1], positions[1:]))
+    fault = f"{_FAULT.format(function)}: {what} must not decrease"
+    return with_dependencies([Assert(fits, [fault, positions])], positions)
 
 
 def _behind_zero(positions: Tensor) -> Tensor:

@@ -38,8 +38,8 @@ def export_meta_graph(
     `meta_info_def`: what to say of the model. `graph_def`: nodes in place of the graph's.
     `collection_list`: the collections to keep (default: all). `export_scope`: only the nodes of a
     name scope, by their names in it. `clear_extraneous_savers`: no Saver but that of `saver_def`.
-    `strip_default_attrs`: leave out attrs that have their defaults. Raises `OSError` and
-    `UsageError` for a file that cannot be written.
+    `strip_default_attrs`: leave out attrs that have their defaults. The file's folder is
+    made. Raises `OSError` and `UsageError` for a file that cannot be written.
     """
     from flowc.files.safe_write import replacing
     from flowc.graph.meta_export import meta_graph_def
@@ -60,6 +60,7 @@ def export_meta_graph(
     if meta_info_def is not None:
         meta.meta_info_def.MergeFromString(meta_info_def.SerializeToString())
     if filename is not None:
+        Path(filename).parent.mkdir(parents=True, exist_ok=True)
         with replacing(Path(filename)) as file:
             file.write(_encoded(meta, as_text, as_json))
     return meta

@@ -7,6 +7,7 @@ not fit together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from flowc.api.math.reductions import one_of
 from flowc.api.sparse.sparse_ops import sparse_tensor_to_dense
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.shape_inference import constant_elements
 
 
 def _checked(value: Any) -> SparseTensor:
@@ -47,6 +49,14 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
     known not to fit; a run raises `InvalidArgumentError`."""
     given = _checked(sp_input)
     sizes = as_tensor(shape)
+    before, after = constant_elements(given.dense_shape), constant_elements(sizes)
+    if before is not None and after is not None and -1 not in after:
+        held, wanted = math.prod(before.tolist()), math.prod(after.tolist())
+        if held != wanted:
+            raise ValueError(
+                f"Cannot reshape a tensor with {held} elements to shape {after.tolist()} "
+                f"({wanted} elements)."
+            )
     sizes = sizes if sizes.dtype is dtypes.i64 else cast(sizes, dtypes.i64)
     with name_scope(name, "SparseReshape", [given.values]) as scope:
         found = call("SparseReshape", given.indices, given.dense_shape, sizes, name=scope)
@@ -169,8 +179,8 @@ def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 
 
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """The axes in the order of `perm`, reversed if None. Of any dtype. Raises `TypeError` for what
-    is not sparse; a run raises `InvalidArgumentError` for what is no permutation."""
+    """The axes in the order of `perm`, reversed if None. Of any dtype. `perm` is a
+    permutation, which nobody checks. Raises `TypeError` for what is not sparse."""
     with name_scope(name, "SparseTranspose"):
         given = _checked(sp_input)
         if perm is None:
@@ -214,8 +224,8 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
 
 
 def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None) -> Tensor:
-    """bool[..., vocab_size]: which numbers the last axis of a sparse tensor of integers has. Raises
-    `TypeError` for other dtypes."""
+    """bool[..., vocab_size]: which numbers the last axis of a sparse tensor of integers has; floats
+    are cut off. Raises `TypeError` for what is not sparse."""
     given = _checked(sp_input)
     with name_scope(name, "SparseToIndicator", [given.values]):
         ones = given.with_values(cast(given.values * 0 + 1, dtypes.bool_))
@@ -231,9 +241,9 @@ def sparse_merge(
     already_sorted: bool = False,
 ) -> SparseTensor:
     """The values of one sparse tensor at the places that others of the same form name: the last
-    axis becomes that of the ids, of size `vocab_size`; of several ids as many axes. Raises
-    `TypeError` for ids that are no integers and what is not sparse, `ValueError` for lists of
-    different lengths."""
+    axis becomes that of the ids, of size `vocab_size`; of several ids as many axes. The ids
+    are integers; floats are cut off. Raises `TypeError` for what is not sparse, `ValueError` for
+    lists of different lengths."""
     several = isinstance(sp_ids, list | tuple) and not isinstance(sp_ids, SparseTensorValue)
     ids = [_checked(item) for item in (sp_ids if several else [sp_ids])]
     sizes = list(vocab_size) if several else [vocab_size]

@@ -32,7 +32,8 @@ def string_split(
 ) -> Any:
     """The pieces of each string of a vector between the characters of `sep` (a blank, if None),
     empty ones left out with `skip_empty`; between all bytes for an empty `sep`. A `SparseTensor`
-    [strings, most pieces], or a `RaggedTensor`. Raises `ValueError` for another rank and type."""
+    [strings, most pieces], or a `RaggedTensor`. Raises `TypeError` for what are
+    no strings, `ValueError` for another rank and type of result."""
     given = one_of(delimiter, "delimiter", sep, "sep")
     with name_scope(name, "StringSplit", [source]):
         separator = as_tensor(" " if given is None else given, dtypes.string)
@@ -76,7 +77,9 @@ def _as_type(sparse: SparseTensor, result_type: str) -> Any:
     if result_type != "RaggedTensor":
         raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
     rows = sparse.indices[:, 0]
-    return RaggedTensor.from_value_rowids(sparse.values, rows, sparse.dense_shape[0])
+    return RaggedTensor.from_value_rowids(
+        sparse.values, rows, sparse.dense_shape[0], validate=False
+    )
 
 
 def _in_rows_of(tensor: Tensor, rows: RaggedTensor) -> RaggedTensor:
@@ -85,7 +88,7 @@ def _in_rows_of(tensor: Tensor, rows: RaggedTensor) -> RaggedTensor:
     for size in reversed(tensor.shape.as_list()[1:]):
         if size is None:
             raise ValueError("the sizes of all axes but the first must be known")
-        found = RaggedTensor.from_uniform_row_length(found, size)
+        found = RaggedTensor.from_uniform_row_length(found, size, validate=False)
     return found
 
 
@@ -95,7 +98,7 @@ def _flat(input: Any) -> tuple[Tensor, Any]:
         return input.flat_values, input.with_flat_values
     if isinstance(input, RaggedTensorValue):
         splits = [as_tensor(s) for s in input.nested_row_splits]
-        return _flat(RaggedTensor.from_nested_row_splits(input.flat_values, splits))
+        return _flat(RaggedTensor.from_nested_row_splits(input.flat_values, splits, validate=False))
     given = as_tensor(input, dtypes.string, "input")
     rank = given.shape.ndims
     if rank is None:
@@ -108,7 +111,7 @@ def _flat(input: Any) -> tuple[Tensor, Any]:
 
 
 def bytes_split(input: Any, name: str | None = None) -> Any:
-    """The bytes of each string: a `RaggedTensor`, of a scalar a vector. Raises `ValueError` for
+    """The bytes of each string: a `RaggedTensor`, of a scalar a vector. Raises `TypeError` for
     what are no strings."""
     with name_scope(name, "StringsByteSplit", [input]):
         flat, formed = _flat(input)
@@ -135,13 +138,15 @@ def ngrams(
         else:
             widths = list(ngram_width)
         if any(width < 1 for width in widths):
-            raise ValueError(f"All ngram_widths must be greater than 1. Got: {widths}")
+            raise ValueError(f"All ngram_widths must be greater than 0. Got {ngram_width}")
         if padding_width is not None and padding_width < 1:
             raise ValueError(f"padding_width must be greater than 0. Got: {padding_width}")
         if padding_width is not None and pad_values is None:
             raise ValueError("pad_values must be provided if padding_width is set.")
         if isinstance(pad_values, str | bytes):
             pad_values = (pad_values, pad_values)
+        if not isinstance(pad_values, tuple | list | None):
+            raise TypeError("pad_values must be a string, tuple of strings, or None.")
         left, right = pad_values or ("", "")
         pad = 0 if pad_values is None else -1 if padding_width is None else padding_width
         rows = _ragged(data)
@@ -169,7 +174,9 @@ def _ragged(data: Any) -> RaggedTensor:
     if given.shape.ndims != 2:
         raise ValueError(f"data must be a vector, a matrix or ragged, found shape {given.shape}")
     sizes = shape_of(given, out_type=dtypes.i64)
-    return RaggedTensor.from_uniform_row_length(reshape(given, [-1]), sizes[1], sizes[0])
+    return RaggedTensor.from_uniform_row_length(
+        reshape(given, [-1]), sizes[1], sizes[0], validate=False
+    )
 
 
 def _with_inner(rows: RaggedTensor, inner: RaggedTensor) -> RaggedTensor:
@@ -251,7 +258,9 @@ def unicode_encode(
             single = given.shape.ndims == 1
             sizes = shape_of(given, out_type=dtypes.i64)
             count = 1 if single else sizes[0]
-            rows = RaggedTensor.from_uniform_row_length(reshape(given, [-1]), sizes[-1], count)
+            rows = RaggedTensor.from_uniform_row_length(
+                reshape(given, [-1]), sizes[-1], count, validate=False
+            )
         found = call(
             "UnicodeEncode",
             rows.flat_values,
@@ -295,6 +304,9 @@ def unicode_split_with_offsets(
 def _characters(points: Any, encoding: str, errors: str, replacement_char: int) -> Any:
     flat = points.flat_values if isinstance(points, RaggedTensor) else points
     letters = unicode_encode(
-        RaggedTensor.from_uniform_row_length(flat, 1), encoding, errors, replacement_char
+        RaggedTensor.from_uniform_row_length(flat, 1, validate=False),
+        encoding,
+        errors,
+        replacement_char,
     )
     return points.with_flat_values(letters) if isinstance(points, RaggedTensor) else letters

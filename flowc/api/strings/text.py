@@ -60,7 +60,8 @@ def regex_replace(
 ) -> Tensor:
     """With each match of a pattern of RE2 replaced, or the first one alone. `rewrite`: text with
     `\\1` to `\\9` for groups and `\\0` for the whole match; both text, or scalar tensors. A run
-    raises `InvalidArgumentError` for what is no pattern."""
+    raises `InvalidArgumentError` for what is no pattern. Raises `TypeError` for what is no
+    string."""
     if isinstance(pattern, str | bytes) and isinstance(rewrite, str | bytes):
         return output(
             "StaticRegexReplace",
@@ -167,8 +168,8 @@ def reduce_join(
     keepdims: bool | None = None,
 ) -> Tensor:
     """Strings joined along axes, of which the first that is named goes fastest; along all, if None.
-    `inputs`: strings; `separator` stands between two. Raises `TypeError` for others, `ValueError`
-    for an axis out of range."""
+    `inputs`: strings; `separator` stands between two. Raises `TypeError` or
+    `ValueError` for others, `ValueError` for an axis out of range."""
     axes = one_of(axis, "axis", reduction_indices, "reduction_indices")
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "ReduceJoin", [inputs]):

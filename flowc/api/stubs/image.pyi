@@ -133,13 +133,13 @@ from flowc.api.image.sizes import resize_image_with_pad as resize_image_with_pad
 from flowc.api.random.random_ops import random_crop as random_crop
 
 def rgb_to_yiq(images: Any) -> Tensor:
-    """Red, green and blue as Y, I and Q. Floats in [0, 1], [..., 3]. Raises `TypeError` and `ValueError` for others."""
+    """Red, green and blue as Y, I and Q. Floats in [0, 1], [..., 3]. Raises `TypeError` for other dtypes, `ValueError` where the last size is not 3."""
 def rgb_to_yuv(images: Any) -> Tensor:
-    """Red, green and blue as Y, U and V. Floats in [0, 1], [..., 3]. Raises `TypeError` and `ValueError` for others."""
+    """Red, green and blue as Y, U and V. Floats in [0, 1], [..., 3]. Raises `TypeError` for other dtypes, `ValueError` where the last size is not 3."""
 def yiq_to_rgb(images: Any) -> Tensor:
-    """Y, I and Q as red, green and blue. Floats in [0, 1], [..., 3]. Raises `TypeError` and `ValueError` for others."""
+    """Y, I and Q as red, green and blue. Floats in [0, 1], [..., 3]. Raises `TypeError` for other dtypes, `ValueError` where the last size is not 3."""
 def yuv_to_rgb(images: Any) -> Tensor:
-    """Y, U and V as red, green and blue. Floats in [0, 1], [..., 3]. Raises `TypeError` and `ValueError` for others."""
+    """Y, U and V as red, green and blue. Floats in [0, 1], [..., 3]. Raises `TypeError` for other dtypes, `ValueError` where the last size is not 3."""
 def resize(images: Any, size: Any, method: int = 0, align_corners: builtins.bool = False, preserve_aspect_ratio: builtins.bool = False, name: str | None = None) -> Tensor:
     """Images, one or a batch, in another size [height, width].
     

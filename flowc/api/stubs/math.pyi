@@ -521,11 +521,11 @@ def argmax(input: Any, axis: Any = None, name: str | None = None, dimension: Any
 def argmin(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = ...) -> Tensor:
     """The index of the smallest element along `axis` (0, if None), which is gone from the result; the first of equal ones. int64, or `output_type`. Raises `TypeError` for dtypes without order, `ValueError` for an axis out of range."""
 def cumprod(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: str | None = None) -> Tensor:
-    """The products (of numbers) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range."""
+    """The products (of numbers) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes; a run raises `InvalidArgumentError` for an axis out of range."""
 def cumsum(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: str | None = None) -> Tensor:
-    """The sums (of numbers) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range."""
+    """The sums (of numbers) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes; a run raises `InvalidArgumentError` for an axis out of range."""
 def cumulative_logsumexp(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: str | None = None) -> Tensor:
-    """log(sum(exp(x))) (of floats) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range."""
+    """log(sum(exp(x))) (of floats) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes; a run raises `InvalidArgumentError` for an axis out of range."""
 def reduce_all(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
     """Whether all hold of the elements along `axis`, an int or a list (all axes, if None); bools, True of none.
     

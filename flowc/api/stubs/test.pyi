@@ -5,12 +5,8 @@ __all__ = [
     "compute_gradient_error",
     "main",
 ]
-import builtins
-from typing import Any
-from flowc.graph import Operation, Tensor
-from flowc.graph.indexed_slices import IndexedSlices
 from flowc.api.testing.cases import TestCase as TestCase
+from flowc.api.testing.cases import main as main
 from flowc.api.testing.gradient_checker import compute_gradient as compute_gradient
 from flowc.api.testing.gradient_checker import compute_gradient_error as compute_gradient_error
 
-from unittest.main import TestProgram as main

@@ -84,8 +84,8 @@ def tensor_summary(
     display_name: str | None = None,
 ) -> Tensor:
     """A whole tensor of any dtype, with what a plugin of TensorBoard wants to know of it
-    (`summary_metadata`, a SummaryMetadata). The result is a string scalar. Raises `TypeError` for
-    other metadata."""
+    (`summary_metadata`, a SummaryMetadata). The result is a string scalar. Raises `AttributeError`
+    for other metadata."""
     metadata = SummaryMetadata() if summary_metadata is None else summary_metadata
     if display_name is not None:
         metadata.display_name = display_name
@@ -116,7 +116,8 @@ def text(name: str, tensor: Any, collections: Sequence[str] | None = None) -> Te
 def histogram_summary(
     tag: Any, values: Any, collections: Sequence[str] | None = None, name: str | None = None
 ) -> Tensor:
-    """`histogram`, with a tag that may be a tensor. Raises as it does."""
+    """`summary.histogram`, with a tag that may be a tensor. Raises `TypeError` for values that are
+    no real numbers."""
     with name_scope(name, "HistogramSummary", [tag, values]) as scope:
         return _collected(output("HistogramSummary", tag, values, name=scope), collections)
 
@@ -128,7 +129,7 @@ def image_summary(
     collections: Sequence[str] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """`image`, with a tag that may be a tensor. Raises as it does."""
+    """`summary.image`, with a tag that may be a tensor. Raises `ValueError` for another shape."""
     with name_scope(name, "ImageSummary", [tag, tensor]) as scope:
         return _collected(_image_of(tag, tensor, max_images, scope), collections)
 
@@ -141,7 +142,7 @@ def audio_summary(
     collections: Sequence[str] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """`audio`, with a tag that may be a tensor. Raises as it does."""
+    """`summary.audio`, with a tag that may be a tensor. Raises `ValueError` for another shape."""
     with name_scope(name, "AudioSummary", [tag, tensor]) as scope:
         rate = as_tensor(sample_rate, dtypes.f32, "sample_rate")
         found = output("AudioSummaryV2", tag, tensor, rate, name=scope, max_outputs=max_outputs)

@@ -103,4 +103,8 @@ class TestCase(unittest.TestCase):
         self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list())
 
 
-main = unittest.main
+def main(argv: list[str] | None = None) -> None:
+    """Runs the test cases of the program that is started, as `unittest.main` does: with the
+    arguments `argv`, else those of its command line. Raises `SystemExit` at the end, whose code is
+    0 where all of them passed."""
+    unittest.main(argv=argv)

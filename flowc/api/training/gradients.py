@@ -55,7 +55,8 @@ def gradients(
     `grad_ys`: what flows into each y, of its shape; ones where there is none. `stop_gradients`:
     tensors that count as constants. `gate_gradients`: the gradients of one operation's inputs are
     available only together. Raises `LookupError` for an operation between xs and ys that has no
-    gradient, `ValueError` for another number of `grad_ys`, `TypeError` for those of another kind.
+    gradient, `ValueError` for another number of `grad_ys`, `TypeError` for others than
+    numbers.
     """
     method = AggregationMethod.DEFAULT if aggregation_method is None else aggregation_method
     if method not in METHODS:

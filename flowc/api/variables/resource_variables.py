@@ -12,7 +12,7 @@ from typing import Any
 
 from flowc.api.framework.raw_ops import call
 from flowc.api.variables.initial_values import guarded
-from flowc.api.variables.variable_nodes import check_outside, check_rows
+from flowc.api.variables.variable_nodes import check_outside, check_updates
 from flowc.api.variables.variables import Variable
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape
@@ -125,8 +125,7 @@ class ResourceVariable(Variable):
         with self._after_parent():
             rows = as_tensor(updates, self.dtype)
             op = call(f"ResourceScatter{kind}", self.handle, indices, rows, name=name)
-            if not kind.startswith("Nd"):
-                check_rows(self.shape, *op.inputs[1:])
+            check_updates(kind, self.shape, *op.inputs[1:])
         return _Assigned(self, op)
 
     def is_initialized(self, name: str | None = None) -> Tensor:

@@ -51,12 +51,32 @@ def scatter_to(
     ref: Tensor, kind: str, indices: Any, updates: Any, use_locking: bool, name: str | None
 ) -> Tensor:
     found = output(f"Scatter{kind}", ref, indices, updates, name=name, use_locking=use_locking)
-    if not kind.startswith("Nd"):
-        check_rows(ref.shape, *found.op.inputs[1:])
+    check_updates(kind, ref.shape, *found.op.inputs[1:])
     return found
 
 
-def check_rows(held: TensorShape, indices: Tensor, updates: Tensor) -> None:
+def check_updates(kind: str, held: TensorShape, indices: Tensor, updates: Tensor) -> None:
+    """Raises `ValueError` where updates do not fit the indices into a variable of shape `held`."""
+    if not kind.startswith("Nd"):
+        _check_rows(held, indices, updates)
+        return
+    depth = None if not indices.shape.ndims else indices.shape[-1].value
+    if depth is None or held.ndims is None:
+        return
+    if depth > held.ndims:
+        raise ValueError(
+            f"index innermost dimension length must be <= {held.ndims}, the variable's rank: "
+            f"found {depth}"
+        )
+    wanted = indices.shape[:-1].concatenate(held[depth:])
+    if not updates.shape.is_compatible_with(wanted):
+        raise ValueError(
+            f"updates of shape {updates.shape} do not fit indices {indices.shape} into a variable "
+            f"of shape {held}: expected {wanted}"
+        )
+
+
+def _check_rows(held: TensorShape, indices: Tensor, updates: Tensor) -> None:
     """Raises `ValueError` where updates are not one row of a variable of shape `held` (or one
     number) for each index."""
     wanted = indices.shape.concatenate(held[1:])

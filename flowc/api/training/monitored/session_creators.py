@@ -14,7 +14,8 @@ from flowc.run.session import Session
 
 
 class SessionCreator(ABC):
-    """A factory of sessions. `create_session` raises `NotImplementedError` here."""
+    """A factory of sessions, for subclasses that give `create_session`. Raises `TypeError` where
+    one is made without it."""
 
     @abstractmethod
     def create_session(self) -> Any:
