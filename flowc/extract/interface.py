@@ -391,13 +391,13 @@ def _is_left_of_call(op: Operation) -> bool:
 
 def _loop_of(exit_: Operation) -> Operation | None:
     """What says whether the loop goes on of which an operation is a result."""
-    switch = exit_.inputs[0].op
-    return switch.inputs[1].op if switch.type in SWITCH else None
+    switch = exit_.inputs[0].op if exit_.inputs else exit_
+    return switch.inputs[1].op if switch.type in SWITCH and len(switch.inputs) > 1 else None
 
 
 def _stands_aside(op: Operation) -> bool:
     """Whether an operation is a branch's mark (`cond/switch_t`) or a shape that nobody reads."""
-    branch = op.type in PASSING and op.inputs[0].op.type in SWITCH
+    branch = op.type in PASSING and bool(op.inputs) and op.inputs[0].op.type in SWITCH
     return branch or op.type in _ASIDE
 
 

@@ -71,7 +71,9 @@ def _arg_types(arg: Arg, signature: OpSignature, attrs: Mapping[str, Any]) -> li
     attr should say how many there are and does not."""
     stated = None if arg.type_attr is None else _attr(arg.type_attr, signature, attrs)
     if arg.is_list:
-        return list(stated) if isinstance(stated, list | tuple) else []
+        if not isinstance(stated, list | tuple):
+            return []
+        return [dtype if isinstance(dtype, DType) else None for dtype in stated]
     dtype = stated if isinstance(stated, DType) else arg.dtype
     if arg.number_attr is None:
         return [dtype]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 from op_models import loaded, op_model, run_model, run_op
 
 import flowc
@@ -132,6 +133,25 @@ def test_more_outputs_than_memory_are_none() -> None:
     assert not op.outputs
     (fault,) = operation_faults(op)
     assert fault.text == "attr 'num_split' asks for 1099511627776 outputs, expected at most 1048576"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'node { name: "y" op: "Exit" attr { key: "T" value { type: DT_FLOAT } } }',
+        'node { name: "s" op: "Switch" attr { key: "T" value { type: DT_FLOAT } } }'
+        'node { name: "y" op: "Exit" input: "s" attr { key: "T" value { type: DT_FLOAT } } }',
+        'node { name: "y" op: "Identity" attr { key: "T" value { type: DT_FLOAT } } }',
+        'node { name: "y" op: "IdentityN" attr { key: "T" value { list { i: 1 i: 7 } } } }',
+    ],
+)
+def test_outputs_are_looked_for_among_nodes_that_lack_what_they_need(text: str) -> None:
+    """What a model is asked for by default is chosen before anything is verified."""
+    graph = GraphDef()
+    text_format.Parse(text, graph)
+    with pytest.raises(FlowcError) as caught:
+        flowc.compile(loaded(graph))
+    assert not isinstance(caught.value, InternalError)
 
 
 def test_all_faults_are_told_at_once() -> None:

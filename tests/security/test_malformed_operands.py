@@ -226,6 +226,45 @@ CASES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
             "binary_output": False,
         },
     ),
+    (ERROR, "Mfcc", {"spectrogram": np.ones((1, 2, 65), F), "sample_rate": np.int32(0)}),
+    (
+        ERROR,
+        "XlaGather",
+        {
+            "operand": np.ones((5, 3), F),
+            "start_indices": np.array([1, 3, 6], np.int32),
+            "slice_sizes": np.array([0, 2], np.int32),
+            "dimension_numbers": b"\n\x01\x01\x12\x01\x00\x1a\x01\x00 \x01",
+            "indices_are_sorted": False,
+        },
+    ),
+    (
+        ERROR,
+        "XlaConv",
+        {
+            "lhs": np.ones((1, 5, 3), F),
+            "rhs": np.ones((3, 3, 4), F),
+            "window_strides": np.array([1], np.int32),
+            "padding": np.array([[2, -(2**31)]], np.int32),
+            "lhs_dilation": np.array([1], np.int32),
+            "rhs_dilation": np.array([1], np.int32),
+            "feature_group_count": np.int32(1),
+            "dimension_numbers": b"8\x00@\x02Z\x01\x01H\x00P\x02b\x01\x01\x18\x01 \x022\x01\x00",
+            "precision_config": "",
+        },
+    ),
+    (
+        ERROR,
+        "EditDistance",
+        {
+            "hypothesis_indices": _indices((0, -(2**63))),
+            "hypothesis_values": [1.0],
+            "hypothesis_shape": _sizes(3, 2),
+            "truth_indices": _indices((-(2**63), 0)),
+            "truth_values": [1.0],
+            "truth_shape": _sizes(4, 3),
+        },
+    ),
     (ERROR, "AudioSummaryV2", {"tag": "a", "tensor": [[0.5]], "sample_rate": float("inf")}),
 )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim, as_dim, floordiv, maximum
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
@@ -117,6 +118,9 @@ def _infer_mfcc(c: Inference) -> Dims:
     return (channels, frames, count)
 
 
+_NO_RATE = "Mfcc initialization failed: sample_rate must be positive"
+
+
 def _mel(frequency: Any) -> Any:
     return 1127.0 * np.log1p(frequency / 700.0)
 
@@ -171,6 +175,7 @@ def _bank(b: Builder, node: Node) -> Value:
 def _mfcc(b: Builder, node: Node) -> Value:
     channels, frames, bins = node.inputs[0].dims
     bands = node.attrs["filterbank_channel_count"]
+    b.check(b.greater(node.inputs[1], b.const(np.int32(0))), message=_NO_RATE)
     loud = b.sqrt(b.cast(node.inputs[0], DstT=dtypes.f64))
     rows = b.reshape(loud, (channels * frames, bins))
     heard = b.mat_mul(rows, _bank(b, node))
@@ -205,6 +210,8 @@ def _reference(
     spectrogram: Array, sample_rate: Array, *, upper_frequency_limit: float,
     lower_frequency_limit: float, filterbank_channel_count: int, dct_coefficient_count: int,
 ) -> Array:  # fmt: skip
+    if sample_rate <= 0:
+        raise InvalidArgumentError(_NO_RATE)
     attrs = {
         "upper_frequency_limit": upper_frequency_limit,
         "lower_frequency_limit": lower_frequency_limit,

@@ -112,7 +112,6 @@ def _lower_cells(node: Node) -> Native:
         arguments=(count, true_count, node.output.dims[0]),
         scratch=8 * (true_count + 1),
         errors=(OUTSIDE,),
-        fault="InternalError",
         constants={"NORMALIZE": int(node.attrs["normalize"])},
     )
 

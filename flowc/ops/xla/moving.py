@@ -192,7 +192,7 @@ def _infer_gather(c: Inference) -> Dims:
     numbers.check(c, len(places) + len(numbers.window))
     for axis, (size, dim) in enumerate(zip(sizes, c.dims(0))):
         gone = axis in numbers.dropped or axis in numbers.batch
-        if size < 0 or (gone and size > 1) or (isinstance(dim, int) and size > dim):
+        if size < 0 or (gone and size != 1) or (isinstance(dim, int) and size > dim):
             raise c.fail(f"a slice of size {size} along axis {axis} does not fit into {dim}")
     ahead = [c.dims(1)[a] for a in places]
     inside = [sizes[a] for a in numbers.kept(rank)]

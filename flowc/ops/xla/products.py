@@ -185,7 +185,10 @@ def _infer_conv(c: Inference) -> Dims:
     result: list[Dim] = [batch // counted]
     for axis, (size, k) in enumerate(zip(sizes, window)):
         reach = (k - 1) * own.dilations[axis] + 1
-        room = own.padded(size, axis) - reach
+        padded = own.padded(size, axis)
+        if isinstance(padded, int) and padded < 0:
+            raise c.fail(f"padding leaves {padded} pixels along axis {axis} of the image")
+        room = padded - reach
         result.append(maximum(room // own.strides[axis] + 1, 0))
     result.append(outputs)
     return tuple(result[numbers.result.index(axis)] for axis in range(len(result)))
