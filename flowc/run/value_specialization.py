@@ -71,4 +71,4 @@ def values_key(fed: FeedValues, tensors: Iterable[Tensor]) -> tuple[Any, ...]:
 
 
 def _is_small(value: np.ndarray[Any, Any]) -> bool:
-    return value.dtype.kind in "iub" and value.ndim < 2 and value.size <= MOST_ELEMENTS
+    return value.dtype.kind in "iub" and value.ndim < 3 and value.size <= MOST_ELEMENTS

@@ -351,6 +351,27 @@ def test_message(case: str) -> None:
         session.run(make())
 
 
+def test_rows_of_sparse_tensors_that_do_not_fit() -> None:
+    def row(*sizes: int, dtype: Any = np.int32) -> Any:
+        parts = np.zeros((2, len(sizes)), np.int64), np.ones(2, dtype), np.array(sizes)
+        names = "sparse_indices", "sparse_values", "sparse_shape"
+        return r.SerializeSparse(**dict(zip(names, parts)), out_type=tf.variant)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        two, three = row(5, 6), row(1, 1, 1)
+        for rows, words in (
+            (lambda: [two, three], r"rank prior to SparseTensor\[1\] was: 2 .* is: 3"),
+            (lambda: [two, row(5, 6, dtype=np.int64)], r"int32 but SparseTensor\[1\].* == int64"),
+            (lambda: [[two[1], two[0], two[2]]], r"\[0, 0\] to represent an index matrix .* \[2\]"),
+            (lambda: [[two[0], two[1], three[2]]], "column counts .* do not: 2 vs. 3"),
+        ):
+            found = r.DeserializeSparse(serialized_sparse=tf.stack(rows()), dtype=tf.int32)
+            with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+                session.run(found[1])
+        found = r.DeserializeSparse(serialized_sparse=tf.stack([two, two]), dtype=tf.int32)
+        np.testing.assert_array_equal(session.run(found[2]), [2, 5, 6])
+
+
 def test_there_is_no_kernel_for_windows_over_the_batch() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         image, every = tf.placeholder(tf.float32, None), [1, 1, 1, 1]

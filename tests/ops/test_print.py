@@ -27,6 +27,9 @@ def test_the_standard_output() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         line = tf.raw_ops.PrintV2(input="a line", output_stream="stdout")
         assert written(1, lambda: session.run(line)) == "a line\n"
+        for level in ("info", "warning", "error"):
+            line = tf.raw_ops.PrintV2(input=level, output_stream=f"log({level})")
+            assert written(2, lambda: session.run(line)) == f"{level}\n"  # noqa: B023
         file = tf.raw_ops.PrintV2(input="a line", output_stream="file:///nowhere")
         with pytest.raises(UnsupportedError, match="writes to 'file:///nowhere'"):
             session.run(file)

@@ -84,6 +84,33 @@ def test_what_counts_from_the_end_is_compiled_once() -> None:
         assert len(session._programs.all()) == 2
 
 
+def test_axes_of_two_tensors_may_be_fed() -> None:
+    """As `tensordot` has them: what is left of the axes has a length that the run counts."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, axes = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
+        first = tf.gather(axes, 0)
+        left = tf.setdiff1d(tf.range(tf.rank(x)), first)[0]
+        moved = tf.transpose(x, tf.concat([left, first], 0))
+        for fed in ([[0], [1]], [[1], [0]], [[2, 0], [1, 1]]):
+            found = session.run(moved, {x: X, axes: fed})
+            order = [k for k in range(3) if k not in fed[0]] + fed[0]
+            np.testing.assert_array_equal(found, X.transpose(order))
+
+
+def test_a_branch_that_ranks_decide_against_need_not_fit() -> None:
+    """As metrics squeeze labels that have a dimension more: the other branch has no such one."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.placeholder(tf.int32), tf.placeholder(tf.int32)
+        more = tf.rank(x) - tf.rank(y)
+        squeezed = tf.cond(tf.equal(more, 1), lambda: tf.squeeze(x, [-1]), lambda: x)
+        other = tf.cond(tf.equal(more, -1), lambda: tf.squeeze(y, [-1]), lambda: y)
+        four, column = np.arange(4), np.arange(4).reshape(4, 1)
+        for fed in ((four, four), (column, four), (four, column)):
+            found = session.run([squeezed, tf.equal(squeezed, other)], dict(zip((x, y), fed)))
+            np.testing.assert_array_equal(found[0], four)
+            assert found[1].all() and found[1].shape == (4,)
+
+
 def test_programs_for_values_are_bounded() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         a = tf.placeholder(tf.int32, [1])

@@ -76,7 +76,8 @@ def print_(
     name: str | None = None,
 ) -> Operation:
     """An operation that writes its inputs (tensors, other values, structures of them) as one line:
-    to `sys.stderr`, `sys.stdout`, or a file that is named as `file://PATH`.
+    to `sys.stderr` or `sys.stdout`. A file (`file://PATH`) is in the graph alone: runs of
+    flowc refuse it.
 
     Raises `ValueError` for another stream."""
     stream: Any = {sys.stdout: "stdout", sys.stderr: "stderr"}.get(output_stream, output_stream)

@@ -121,20 +121,24 @@ def emit_where_alive(
     name = region.source.name(root)
     b = region.scope.b
     b.origin = (name,)
-    taken: list[Value] = []
+    taken: list[Value] | None = None
 
     def live(scope: BodyBuilder) -> list[Bound]:
+        nonlocal taken
         inner = region.branch(scope, predicate, branch)
         value = emit_where_alive(inner, root, ref, fault)
-        taken[:] = [value] if isinstance(value, Value) else []
+        taken = [value] if isinstance(value, Value) else []
         region.finish(inner)
-        return list(taken)
+        return [*taken]
 
     def dead(scope: BodyBuilder) -> list[Bound]:
-        if region.known.get(predicate) is not None:
+        if ref is None:
+            return []
+        if taken is None:
             live(BodyBuilder(scope))  # for the types only: nothing of it is kept
-        dims = [tuple(d if scope.knows(d) else 0 for d in v.dims) for v in taken]
-        return [scope.zeros(v.type.dtype, ds) for v, ds in zip(taken, dims)]
+        found = taken or []
+        dims = [tuple(d if scope.knows(d) else 0 for d in v.dims) for v in found]
+        return [scope.zeros(v.type.dtype, ds) for v, ds in zip(found, dims)]
 
     condition = condition_of(region, predicate, name)
     if not branch:

@@ -57,7 +57,7 @@ def build_if(
 
     Raises `InvalidArgumentError` where the branches give values of different dtypes.
     """
-    known = condition.constant
+    known = scope.b.content(condition)  # of ranks and sizes, if not of a constant
     if known is not None:
         return list(then(scope) if bool(known) else otherwise(scope))
     branches: list[_TracedBranch] = []

@@ -21,8 +21,9 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostValue, held
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, Op, define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.datasets.dataset import Array, kept
+from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import value_of
 from flowc.ops.strings.string_values import check_count
 
@@ -57,25 +58,59 @@ def _serialize_rows(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array
     return [found]
 
 
+def _checked_parts(k: int, row: Array, dtype: DType) -> list[Array]:
+    """The three parts that a row holds, the k-th: of the dtype, and of shapes that fit."""
+    if not all(isinstance(item, HostValue) for item in row):
+        raise InvalidArgumentError("Could not parse serialized proto")
+    indices, values, sizes = found = [item.value for item in row]
+    kinds = ((2, "an index matrix"), (1, "a values vector"), (1, "a shape vector"))
+    for part, (rank, words) in enumerate(kinds):
+        if found[part].ndim != rank:
+            raise InvalidArgumentError(
+                f"Expected serialized_sparse[{k}, {part}] to represent {words} but received shape "
+                f"{shown_dims(found[part].shape)}"
+            )
+    if values.dtype != dtype.numpy:
+        raise InvalidArgumentError(
+            f"Requested SparseTensor of type {dtype_shown(dtype)} but SparseTensor[{k}].values"
+            f".dtype() == {dtype_shown(dtypes.as_dtype(values.dtype))}"
+        )
+    if len(indices) != len(values):
+        raise InvalidArgumentError(
+            f"Expected row counts of SparseTensor[{k}].indices and SparseTensor[{k}].values to "
+            f"match but they do not: {len(indices)} vs. {len(values)}"
+        )
+    if indices.shape[1] != len(sizes):
+        raise InvalidArgumentError(
+            f"Expected column counts of SparseTensor[{k}].indices to match size of SparseTensor"
+            f"[{k}].shape but they do not: {indices.shape[1]} vs. {len(sizes)}"
+        )
+    return found
+
+
 def _deserialize(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
     """Of several rows one sparse tensor with as many dimensions before."""
     rows = held(inputs[0])
     outer = rows.shape[:-1]
     if rows.shape[-1:] != (PARTS,):
         raise InvalidArgumentError(
-            f"Serialized sparse should have 3 as the last dimension {list(rows.shape)}"
+            f"Serialized sparse should have 3 as the last dimension {shown_dims(rows.shape)}"
         )
-    parts = [[item.value for item in row] for row in rows.reshape(-1, PARTS)]
-    for _, values, _ in parts:
-        if values.dtype != types[1].numpy:
+    if not rows.size:
+        raise InvalidArgumentError(
+            "Serialized sparse should have at least 1 serialized tensor, but has a zero dimension "
+            f"{shown_dims(rows.shape)}"
+        )
+    parts = [_checked_parts(k, row, types[1]) for k, row in enumerate(rows.reshape(-1, PARTS))]
+    for k in range(1, len(parts)):
+        before, rank = len(parts[k - 1][2]), len(parts[k][2])
+        if rank != before:
             raise InvalidArgumentError(
-                f"Requested SparseTensor of type {types[1].name} but SparseTensor has type "
-                f"{dtypes.as_dtype(values.dtype).name}"
+                f"Inconsistent shape across SparseTensors: rank prior to SparseTensor[{k}] was: "
+                f"{before} but rank of SparseTensor[{k}] is: {rank}"
             )
     if not outer:
         return [np.array(part, order="C") for part in parts[0]]
-    if not parts:
-        raise InvalidArgumentError("there is no row of a sparse tensor, which would tell its sizes")
     places = np.stack([p.reshape(-1) for p in np.indices(outer, np.int64)], -1)
     indices = [
         np.concatenate([np.broadcast_to(at, (len(i), len(outer))), i], -1)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from flowc.ir.builder import Builder
 
 STDERR, STDOUT = 2, 1
+_LOGS = ("log(info)", "log(warning)", "log(error)")
+_STREAMS = {"stdout": STDOUT, **dict.fromkeys(("stderr", *_LOGS), STDERR)}
 MOST_AXES = 8
 LONGEST = 26  # bytes of an element and what stands around it, without brackets
 
@@ -248,7 +250,7 @@ def _emit_print_text(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Seq
         text = known.item().decode("utf-8", "surrogateescape")
     else:
         text = x.b.raw_text(value)
-    stream = {"stderr": STDERR, "log(info)": STDERR, "stdout": STDOUT}.get(attrs["output_stream"])
+    stream = _STREAMS.get(attrs["output_stream"])
     if stream is None:
         raise UnsupportedError(
             f"node '{x.name}' writes to {attrs['output_stream']!r}",
