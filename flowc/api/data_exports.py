@@ -20,6 +20,7 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
     },
     "data.experimental": {
         "flowc.api.data.csv": "CsvDataset make_csv_dataset",
+        "flowc.api.data.examples": "make_batched_features_dataset parse_example_dataset",
         "flowc.api.data.dataset": f"DatasetStructure=DatasetSpec {_CARDINALITIES}",
         "flowc.api.data.experimental": """Counter RandomDataset assert_cardinality cardinality
             dense_to_sparse_batch enumerate_dataset from_variant get_single_element get_structure

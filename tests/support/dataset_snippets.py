@@ -174,6 +174,11 @@ csv_required: d = E.CsvDataset(folder + "a.csv", [tf.float32, tf.int32, tf.strin
 csv_bad: d = E.CsvDataset(folder + "bad.csv", [tf.int32, tf.int32])
 csv_made: d = E.make_csv_dataset(folder + "a.csv", 2, num_epochs=1, shuffle=False, label_name="c")
 csv_made_columns: d = E.make_csv_dataset(folder + "a.csv", 3, num_epochs=2, shuffle=False, select_columns=["c", "a"], column_defaults=[1.0, "x"])
+examples_parsed: d = tf.data.TFRecordDataset(folder + "e.tfr").batch(3).apply(E.parse_example_dataset({"i": tf.FixedLenFeature([], tf.int64), "t": tf.VarLenFeature(tf.string)}, 2))
+examples_batched: d = E.make_batched_features_dataset(folder + "e.tfr", 2, {"i": tf.FixedLenFeature([], tf.int64), "x": tf.FixedLenFeature([2], tf.float32)}, label_key="i", num_epochs=1, shuffle=False)
+examples_shuffled: d = E.make_batched_features_dataset(folder + "e.tfr", 3, {"i": tf.FixedLenFeature([], tf.int64)}, num_epochs=2, shuffle_buffer_size=3, shuffle_seed=5, drop_final_batch=True)
+examples_label: d = E.make_batched_features_dataset(folder + "e.tfr", 3, {"i": tf.FixedLenFeature([], tf.int64)}, label_key="x")
+examples_reader: d = E.make_batched_features_dataset(folder + "e.tfr", 3, {"i": tf.FixedLenFeature([], tf.int64)}, reader=tf.TFRecordReader)
 list_files: d = D.list_files(folder + "*.txt", shuffle=False).map(lambda n: tf.py_func(lambda v: v[len(folder):], [n], tf.string))
 list_files_shuffled: d = D.list_files(folder + "*.txt", seed=4).map(lambda n: tf.py_func(lambda v: v[len(folder):], [n], tf.string))
 list_files_none: d = D.list_files(folder + "*.none", shuffle=False)
@@ -202,6 +207,8 @@ def write_files(folder: str) -> None:
     records = b"".join(map(_record, (b"first", b"", b"third record")))
     with open(folder + "a.tfr", "wb") as file:
         file.write(records)
+    with open(folder + "e.tfr", "wb") as file:
+        file.write(b"".join(_record(_example(k)) for k in range(7)))
     with open(folder + "bad.tfr", "wb") as file:
         file.write(records[:23] + b"\0" + records[24:])
 
@@ -209,6 +216,21 @@ def write_files(folder: str) -> None:
 def _record(data: bytes) -> bytes:
     length = struct.pack("<Q", len(data))
     return length + struct.pack("<I", _masked(length)) + data + struct.pack("<I", _masked(data))
+
+
+def _example(k: int) -> bytes:
+    """A `tf.train.Example` with a number, two floats and up to two words."""
+
+    def field(number: int, data: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    values = {
+        b"i": field(3, field(1, bytes([k]))),
+        b"x": field(2, field(1, struct.pack("<2f", k / 2, -k))),
+        b"t": field(1, b"".join(field(1, b"w%d" % n) for n in range(k % 3))),
+    }
+    entries = [field(1, name) + field(2, value) for name, value in values.items()]
+    return field(1, b"".join(field(1, entry) for entry in entries))
 
 
 def _masked(data: bytes) -> int:

@@ -26,10 +26,12 @@ __all__ = [
     "group_by_reducer",
     "group_by_window",
     "ignore_errors",
+    "make_batched_features_dataset",
     "make_csv_dataset",
     "map_and_batch",
     "map_and_batch_with_legacy_function",
     "parallel_interleave",
+    "parse_example_dataset",
     "sample_from_datasets",
     "scan",
     "shuffle_and_repeat",
@@ -46,6 +48,8 @@ from flowc.api.data.csv import CsvDataset as CsvDataset
 from flowc.api.data.csv import make_csv_dataset as make_csv_dataset
 from flowc.api.data.dataset import AUTOTUNE as AUTOTUNE
 from flowc.api.data.dataset import DatasetSpec as DatasetStructure
+from flowc.api.data.examples import make_batched_features_dataset as make_batched_features_dataset
+from flowc.api.data.examples import parse_example_dataset as parse_example_dataset
 from flowc.api.data.experimental import Counter as Counter
 from flowc.api.data.experimental import RandomDataset as RandomDataset
 from flowc.api.data.experimental import assert_cardinality as assert_cardinality
