@@ -38,6 +38,7 @@ __all__ = [
     "NodeDef",
     "NotDifferentiable",
     "OpDef",
+    "OpError",
     "Operation",
     "OptimizerOptions",
     "PaddingFIFOQueue",
@@ -935,6 +936,7 @@ from flowc.api.variables.variables import Variable as Variable
 from flowc.api.variables.variables import Variable as VariableV1
 from flowc.dtypes import DType as DType
 from flowc.dtypes import as_dtype as as_dtype
+from flowc.errors import OpError as OpError
 from flowc.extending.op_library import load_library as load_library
 from flowc.extending.op_library import load_op_library as load_op_library
 from flowc.extending.registration import register_kernel as register_kernel

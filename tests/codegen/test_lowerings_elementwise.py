@@ -53,7 +53,7 @@ class Case:
 
     def __str__(self) -> str:
         kinds = "-".join(dtypes.as_dtype(a.dtype).short for a in self.arrays)
-        extra = "-".join(str(v) for v in self.attrs.values() if isinstance(v, DType))
+        extra = "-".join(v.short for v in self.attrs.values() if isinstance(v, DType))
         return f"{self.op.name}-{kinds}{'-' + extra if extra else ''}"
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "load",
     "loader",
     "main_op",
+    "main_op_with_restore",
     "maybe_saved_model_directory",
     "predict_signature_def",
     "regression_signature_def",
@@ -26,6 +27,7 @@ from flowc.api.saving.saved_model_builder import simple_save as simple_save
 from flowc.api.saving.saved_model_loader import contains_saved_model as contains_saved_model
 from flowc.api.saving.saved_model_loader import contains_saved_model as maybe_saved_model_directory
 from flowc.api.saving.saved_model_loader import load as load
+from flowc.api.saving.saved_model_loader import main_op_with_restore as main_op_with_restore
 from flowc.api.saving.signature_defs import build_signature_def as build_signature_def
 from flowc.api.saving.signature_defs import build_tensor_info as build_tensor_info
 from flowc.api.saving.signature_defs import classification_signature_def as classification_signature_def
