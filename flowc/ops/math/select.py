@@ -39,7 +39,8 @@ def _lower_select(node: Node) -> Lowering:
 
     def build(b: Builder, inner: Node) -> Value:
         rows, x, y = inner.inputs
-        column = b.reshape(rows, (rows.dims[0], *(1,) * (x.type.rank - 1)))
+        # As many rows as the values have: what was required of sizes makes them equal.
+        column = b.reshape(rows, (inner.output.dims[0], *(1,) * (x.type.rank - 1)))
         return b.select_v2(column, x, y)
 
     return Decompose(build)
