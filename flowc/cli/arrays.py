@@ -111,7 +111,7 @@ def _literal(name: str, text: str) -> Any:
         return ast.literal_eval(words.get(text, text))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise UsageError(
-            f"--input {name}={text}: neither a .npy or .npz file nor a literal",
+            f"{name}={text}: neither a .npy or .npz file nor a literal",
             hint='for example x=3.5, x=[[1,2],[3,4]], x=\'["some","words"]\' or x=images.npy',
         ) from None
 
@@ -120,8 +120,16 @@ def array_of(name: str, value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
     """The value with an input's dtype. Raises `UsageError` when its elements do not become that."""
     from flowc_runtime.element_types import as_dense
 
-    if dtype is None or dtype.hasobject:
-        return np.asarray(value, dtype)
+    if dtype is None:
+        return np.asarray(value)
+    if dtype.hasobject:
+        found = np.asarray(value)
+        if found.size and found.dtype.kind not in "OSU":
+            raise UsageError(
+                f"input {name!r}: the values are {found.dtype}, where strings are expected",
+                hint=f"""--input '{name}=["some","words"]'""",
+            )
+        return found.astype(dtype)
     try:
         return as_dense(value, dtype)
     except (TypeError, ValueError) as error:
@@ -143,7 +151,8 @@ def complete(
     missing input where there is no seed."""
     if missing and seed is None:
         listed = ", ".join(
-            f"{n}: {dtype}[{','.join(map(str, dims))}]" for n, dtype, dims in missing.values()
+            f"{n}: {'string' if dtype.hasobject else dtype}[{','.join(map(str, dims))}]"
+            for n, dtype, dims in missing.values()
         )
         raise UsageError(
             f"no value is given for {listed}", hint="--input NAME=FILE.npy, or --random-seed N"

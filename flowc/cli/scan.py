@@ -37,7 +37,8 @@ def scan_command(
     flowc has no record of, and custom ops. Nothing of the model runs.
 
     Nodes of functions and those that no output needs count; those of a Saver, whose caller names
-    the checkpoint, are listed and do not. Exits with 1 where there are any that are not allowed.
+    the checkpoint, are listed and do not: a run that is not fed the name, and one that saves in
+    parts, still needs `allow="files"`. Exits with 1 where there are any that are not allowed.
     """
     from flowc.cli.models import load_model
 
@@ -66,7 +67,7 @@ def scanned(graph: Graph) -> dict[str, Any]:
     paths = GivenPaths(graph, nodes, lambda tensor: has_trait(tensor.op.type, "fed"))
     for name, node in nodes:
         capability = capability_of(node.type)
-        if capability is not None and is_path_given(node, capability, paths.is_given):
+        if capability is not None and is_path_given(node, capability, paths.begins_with_given):
             at_fed_paths.append((name, node.type))
         elif capability is not None:
             needing.setdefault(capability.name, []).append((name, node.type))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import numpy as np
+
 from flowc.extract.called_functions import body_of, called_functions
 from flowc.graph.capabilities import NamedNode
 from flowc.graph.function import ArgRef, BodyNode, NodeRef
@@ -21,6 +23,10 @@ from flowc.ir.cached_property import cached_property
 VARIABLE, READ, ASSIGN = "VarHandleOp", "ReadVariableOp", "AssignVariableOp"
 HARMLESS = frozenset({READ, ASSIGN, "VarIsInitializedOp"})
 Node = Operation | BodyNode
+
+
+def _count(node: Node) -> int:
+    return len(node.inputs)
 
 
 class GivenPaths:
@@ -51,6 +57,44 @@ class GivenPaths:
         """Whether input `index` of a node is a given tensor, seen through Identity, calls, and
         variables that hold such tensors alone."""
         return self._follow(node, index, frozenset())
+
+    def begins_with_given(self, node: Node, index: int, left: int = 32) -> bool:
+        """Whether input `index` of a node is such a tensor, or one with constants behind it that
+        lead to no folder above: what a Saver makes of the name of a checkpoint for its parts."""
+        if self.is_given(node, index):
+            return True
+        maker = self._maker(node, index)
+        if maker is None or not left:
+            return False
+        if maker.type == "Pack":
+            return all(self.begins_with_given(maker, i, left - 1) for i in range(_count(maker)))
+        if maker.type == "StringJoin":
+            rest = range(1, _count(maker))
+            if not all(self._stays_below(maker, i) for i in rest):
+                return False
+        elif maker.type != "ShardedFilename" and not has_trait(maker.type, "identity"):
+            return False
+        return self.begins_with_given(maker, 0, left - 1)
+
+    def _stays_below(self, node: Node, index: int) -> bool:
+        """Whether an input is a constant, or one of two, without `..` in it."""
+        maker = self._maker(node, index)
+        if maker is not None and maker.type in ("Select", "SelectV2"):
+            return all(self._stays_below(maker, i) for i in (1, 2))
+        if maker is None or maker.type != "Const":
+            return False
+        value = maker.attrs.get("value")
+        return isinstance(value, np.ndarray) and not any(b".." in text for text in value.flat)
+
+    def _maker(self, node: Node, index: int) -> Node | None:
+        """What makes an input: None for an argument of a function."""
+        if isinstance(node, Operation):
+            return node.inputs[index].op if index < _count(node) else None
+        function = self._functions.get(id(node))
+        if function is None or index >= _count(node) or node.inputs[index][0] != "node":
+            return None
+        named = {n.name: n for n in body_of(self._graph, function)}
+        return named.get(str(node.inputs[index][1]))
 
     def _follow(self, node: Node, index: int, seen: frozenset[str]) -> bool:
         if index >= len(node.inputs):

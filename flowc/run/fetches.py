@@ -110,9 +110,14 @@ def near_tensors(graph: Graph, name: str) -> str | None:
             if name in infos and infos[name].name:
                 return f"the {side} {name!r} of the signature {signature} is {infos[name].name!r}"
     typed, colon, index = name.partition(":")
-    suffix = f":{index if colon and index.isdigit() else 0}"
-    names = (op.name + (suffix if op.outputs else "") for op in graph.get_operations())
-    return did_you_mean(typed + suffix, names)
+    asked = int(index) if colon and index.isdigit() else 0
+
+    def shown(op: Operation) -> str:
+        """The output that was asked for, or the first one where there is none such."""
+        count = len(op.outputs)
+        return op.name + (f":{asked if asked < count else 0}" if count else "")
+
+    return did_you_mean(f"{typed}:{asked}", map(shown, graph.get_operations()))
 
 
 def only(values: Sequence[Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -205,3 +206,26 @@ def test_a_size_given_as_1_meets_an_open_one_in_a_loop() -> None:
     assert found.shape == (1, 4) and np.array_equal(found, x[:, :3].sum(1))
     with pytest.raises(InvalidArgumentError, match="found 2 and 1"):
         program(x, np.array([3, 2], np.int32))
+
+
+def in_a_loop(joined: Callable[[Any, Any], Any]) -> None:
+    """What a loop carries has one row, and is joined with what has a row for each size."""
+    x, y = tf.placeholder(f32, [1, 4], "x"), tf.placeholder(f32, [None, 4], "y")
+    final = tf.while_loop(lambda i, _: i < 3, lambda i, h: (i + 1, joined(h, y)), [0, x])[1]
+    tf.identity(final, name="out")
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        lambda h, y: tf.where(y[:, 0] > 0, h + 1, h),
+        lambda h, y: tf.stack([y, h])[1] + 1,
+    ],
+    ids=["where", "stack"],
+)
+def test_a_size_that_must_be_1_is_1_in_what_is_carried(joined: Callable[[Any, Any], Any]) -> None:
+    program = tf.compile(graph_of(lambda: in_a_loop(joined)))
+    x, y = np.zeros((1, 4), np.float32), np.ones((1, 4), np.float32)
+    np.testing.assert_array_equal(program.run({"x": x, "y": y})[0], x + 3)
+    with pytest.raises(InvalidArgumentError, match="1"):
+        program.run({"x": x, "y": np.ones((2, 4), np.float32)})

@@ -192,3 +192,10 @@ def test_integers_that_do_not_fit_are_not_fed() -> None:
         assert session.run(x + 1, {x: np.array([3], np.int64)}).tolist() == [4]
         with pytest.raises(TypeError, match=r"fed to ids:0 .* int32: 1099511627776 does not fit"):
             session.run(x + 1, {x: np.array([1 << 40], np.int64)})
+
+
+def test_an_output_that_an_operation_lacks_is_not_suggested() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.constant(1, name="path")
+        with pytest.raises(ValueError, match="did you mean 'path:0'"):
+            session.run("path:1")

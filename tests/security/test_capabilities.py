@@ -13,6 +13,7 @@ from raw_nodes import F, constant, graph_of, node
 
 import flowc
 from flowc.cli.entry import run_command_line
+from flowc.cli.scan import scanned
 from flowc.errors import PermissionDeniedError, UnsupportedError, UsageError
 from flowc.extract.given_paths import GivenPaths
 from flowc.extract.unsupported_ops import check_supported
@@ -415,3 +416,21 @@ def test_a_saver_writes_where_it_is_told_to(
             with pytest.raises(PermissionDeniedError, match="'save' "):
                 saver.save(session, path, write_meta_graph=False)
             assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("suffix", "is_found"), [("_temp/part", False), ("/../../etc/passwd", True)]
+)
+def test_scan_knows_the_parts_that_a_saver_writes(
+    suffix: str, is_found: bool, tmp_path: Path
+) -> None:
+    """They lie beside the checkpoint or below it, and nowhere else."""
+    with flowc.Graph().as_default() as graph:
+        prefix = flowc.placeholder(flowc.string, [], "prefix")
+        part = flowc.string_join([prefix, flowc.where(flowc.equal(prefix, "a"), suffix, ".part")])
+        name = flowc.raw_ops.ShardedFilename(basename=part, shard=0, num_shards=1)
+        flowc.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=[name], destination_prefix=prefix)
+    flowc.io.write_graph(graph, tmp_path, "m.pb", as_text=False)
+    found = scanned(flowc.load_graph(tmp_path / "m.pb"))
+    assert ("files" in found["capabilities"]) is is_found
+    assert ("MergeV2Checkpoints" in found["files_that_callers_name"]) is not is_found

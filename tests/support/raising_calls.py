@@ -2,7 +2,7 @@
 
 In: lines `Error: call`, or `run Error: call` where a run of what the call gives raises it; below
 each the public names whose docstrings say so, which take the place of `@`. Out: what came of a
-call. The calls are those of TensorFlow's API, too: `tests/oracle` makes them there.
+call. `tf` may be flowc or TensorFlow's API for version 1, whose errors most of them are.
 """
 
 from __future__ import annotations

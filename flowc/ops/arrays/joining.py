@@ -118,8 +118,8 @@ def _infer_pack(c: Inference) -> Dims:
 
 def _lower_pack(b: Any, node: Node) -> Value:
     axis = node.attrs["axis"] % node.output.type.rank
-    dims = node.inputs[0].dims
-    wide = (*dims[:axis], 1, *dims[axis:])
+    dims = node.output.dims  # of the sizes that must be equal the known ones
+    wide = (*dims[:axis], 1, *dims[axis + 1 :])
     parts = [b.reshape(v, wide) for v in node.inputs]
     return parts[0] if len(parts) == 1 else b.concat(*parts, np.int32(axis))
 
