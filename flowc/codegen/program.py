@@ -29,6 +29,7 @@ from flowc.codegen.compiled import (
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
 from flowc.codegen.kernels.kernel import Kernel, Launch
+from flowc.codegen.kernels.launch_sizes import is_small, with_sizes_of_launch
 from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Target
@@ -78,10 +79,11 @@ class _Weights:
 
 
 def launches_of(
-    c: Computation, target: Target, on_device: Collection[Node] = ()
+    c: Computation, target: Target, on_device: Collection[Node] = (), *, shares_sizes: bool = False
 ) -> dict[Node, tuple[Launch, ...]]:
     """The kernels of every cluster, also of those in the bodies of loops and branches. Scalars in
-    bodies need none: the driver computes them."""
+    bodies need none: the driver computes them. `shares_sizes`: what is small and runs once a run
+    has kernels for any sizes."""
     found: dict[Node, tuple[Launch, ...]] = {}
     stack = [c]
     while stack:
@@ -92,6 +94,9 @@ def launches_of(
                     found[node] = target.launches(node)
                 case "cluster" if region is not c and is_direct(node):
                     found[node] = ()
+                case "cluster" if shares_sizes and region is c and is_small(node):
+                    made = target.host.launches(node)
+                    found[node] = tuple(with_sizes_of_launch(x, target.host) for x in made)
                 case "cluster":
                     found[node] = target.host.launches(node)
                 case "while":
@@ -126,7 +131,8 @@ def compile_program(
         # First: what makes the kernels is imported meanwhile.
         runtime = threads.submit(native_object, target.processor)
         on_device = target.on_device(c)
-        launches = launches_of(c, target, on_device)
+        # A library is compiled once, and called often.
+        launches = launches_of(c, target, on_device, shares_sizes=not keeps_values)
         kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
         stages.kernels = kernels  # before any is compiled: who counts them knows how many there are
         objects = threads.map(compile_kernel, kernels.values())

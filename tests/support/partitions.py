@@ -75,8 +75,8 @@ def _linked_to_pieces(compiled: CompiledProgram) -> Iterator[None]:
 def _always_shared(launches_of: Callable[..., Any]) -> Callable[..., Any]:
     """`launches_of` with ranges that are shared however small they are."""
 
-    def shared(*arguments: Any) -> Any:
-        found = launches_of(*arguments)
+    def shared(*arguments: Any, **more: Any) -> Any:
+        found = launches_of(*arguments, **more)
         return {n: tuple(replace(x, grain=0) for x in each) for n, each in found.items()}
 
     return shared

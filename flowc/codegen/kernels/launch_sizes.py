@@ -1,0 +1,153 @@
+"""Small kernels whose sizes are ints of their launches, so that one serves clusters that differ in
+sizes alone.
+
+In: a launch whose kernel was made for known sizes. Out: a launch of a kernel in which each number
+above 1 among its indices and bounds is an int parameter of its own, as numbers that are equal by
+chance differ for other sizes. Invariant: it computes the same elements by the same operations in
+the same order. Numbers that are known are faster, as
+long loops show; compiling a kernel takes 20 ms or more, by which a few hundred elements never get
+faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from flowc.codegen.kernels.check import check_nest
+from flowc.codegen.kernels.kernel import Launch
+from flowc.codegen.kernels.nest import (
+    Address,
+    Apply,
+    Assign,
+    Carve,
+    Declare,
+    Expression,
+    For,
+    If,
+    IndexSum,
+    Invoke,
+    Let,
+    Load,
+    LoopNest,
+    Name,
+    Statement,
+    Store,
+    While,
+    expressions_of,
+    parts_of,
+    statements_within,
+)
+from flowc.codegen.target import Target
+from flowc.dtypes import i64
+from flowc.ir.computation import Node
+from flowc.ir.dims import Dim
+
+MOST_ELEMENTS = 256  # of each input and output of a cluster
+MOST_NUMBERS = 64  # that are written at each launch
+_SUMS = ("fold_add", "fold_mul")
+
+
+def is_small(node: Node) -> bool:
+    """Whether a cluster computes so little that it does not matter how."""
+    sizes = (v.type.size for v in (*node.inputs, *node.outputs))
+    return all(isinstance(size, int) and size <= MOST_ELEMENTS for size in sizes)
+
+
+def with_sizes_of_launch(launch: Launch, target: Target) -> Launch:
+    """The launch with a kernel for any sizes; the same where the kernel is no nest, or where LLVM
+    would add up in another order than for the known sizes."""
+    nest = launch.kernel.nest
+    if nest is None or not _keeps_bits(nest):
+        return launch
+    sizes = _Sizes(dict(zip(nest.ints, launch.ints)))
+    body = sizes.block(nest.body)
+    if not 0 < len(sizes.values) <= MOST_NUMBERS:
+        return launch
+    made = replace(nest, ints=tuple(sizes.values), body=body)
+    check_nest(made)
+    return replace(launch, kernel=target.kernel(made), ints=tuple(sizes.values.values()))
+
+
+def _keeps_bits(nest: LoopNest) -> bool:
+    """Whether no sums or products may be reassociated, and nothing is told to LLVM of a loop."""
+    for statement in statements_within(nest.body):
+        if isinstance(statement, Invoke):
+            return False
+        for part in (x for e in expressions_of(statement) for x in parts_of(e)):
+            if isinstance(part, Apply) and part.op in _SUMS and not part.dtype.is_integer:
+                return False
+    return True
+
+
+class _Sizes:
+    """Gives each place of a number a name. `given`: the parameters that there are, some of which
+    are numbers; `values`: those that there shall be, in the order of the text."""
+
+    def __init__(self, given: Mapping[str, Dim]) -> None:
+        self.given = given
+        self.renamed: dict[str, str] = {}
+        self.values: dict[str, Dim] = {}
+
+    def block(self, body: Sequence[Statement]) -> tuple[Statement, ...]:
+        return tuple(map(self.statement, body))
+
+    def statement(self, s: Statement) -> Statement:
+        match s:
+            case Let() | Declare() | Assign():
+                return replace(s, value=self.expression(s.value))
+            case Carve():
+                return replace(s, offset=self.expression(s.offset))
+            case Store():
+                index = self.expression(s.index)
+                return replace(s, index=index, value=self.expression(s.value))
+            case For():
+                start, stop = self.expression(s.start), self.expression(s.stop)
+                return replace(s, start=start, stop=stop, body=self.block(s.body))
+            case While():
+                return replace(s, body=self.block(s.body))
+            case If():
+                condition, body = self.expression(s.condition), self.block(s.body)
+                otherwise = self.block(s.otherwise)
+                return replace(s, condition=condition, body=body, otherwise=otherwise)
+            case _:
+                return s
+
+    def expression(self, x: Expression) -> Expression:
+        match x:
+            case IndexSum(terms=((number, ()),)) if number > 1:
+                return Name(self.new(number), i64)
+            case Name(name):
+                return replace(x, name=self.name(name))
+            case IndexSum():
+                return IndexSum(tuple(self.term(*term) for term in x.terms))
+            case Load(condition=condition, otherwise=otherwise):
+                index = self.expression(x.index)
+                condition = None if condition is None else self.expression(condition)
+                otherwise = None if otherwise is None else self.expression(otherwise)
+                return replace(x, index=index, condition=condition, otherwise=otherwise)
+            case Address() if x.index is not None:
+                return replace(x, index=self.expression(x.index))
+            case Apply():
+                return replace(x, operands=tuple(map(self.expression, x.operands)))
+            case _:
+                return x
+
+    def term(self, number: int, names: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+        renamed = tuple(map(self.name, names))
+        if abs(number) < 2:
+            return number, renamed
+        return (1 if number > 0 else -1), (*renamed, self.new(abs(number)))
+
+    def name(self, name: str) -> str:
+        value = self.given.get(name)
+        if value is None or isinstance(value, int):
+            return name if value is None else self.new(value)
+        if name not in self.renamed:
+            self.renamed[name] = self.new(value)
+        return self.renamed[name]
+
+    def new(self, value: Dim) -> str:
+        name = f"n{len(self.values)}"
+        self.values[name] = value
+        return name
