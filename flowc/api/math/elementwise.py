@@ -202,7 +202,7 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     `TypeError` for other dtypes."""
     with name_scope(name, "Complex", [real, imag]) as scope:
         left, right = as_tensor(real, name="real"), as_tensor(imag, name="imag")
-        wide = {"f32": dtypes.c64, "f64": dtypes.c128}.get(left.base_dtype.short)
+        wide = {"f32": dtypes.c64, "f64": dtypes.c128}.get(f"{left.base_dtype}")
         if wide is None or left.base_dtype is not right.base_dtype:
             raise TypeError(
                 f"The `real` and `imag` components have incompatible types: {left.dtype!r} "
