@@ -148,11 +148,11 @@ class SegmentedCall:
     ) -> Any:
         whole = self.state.host_run(timeout)
         try:
-            return self._run(whole, arrays)
+            return self._run(whole, arrays, into)
         finally:
             whole.end()
 
-    def _run(self, whole: HostRun, arrays: Iterable[Array]) -> Any:
+    def _run(self, whole: HostRun, arrays: Iterable[Array], into: Sequence[Array]) -> Any:
         found = dict(zip(self.feeds, map(_texts_as_bytes, arrays)))
         if any(segment.may_wait for segment in self.segments):
             with _SideBySide(whole, self.run, found) as run:
