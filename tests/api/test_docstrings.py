@@ -14,7 +14,7 @@ import flowc as tf
 from flowc.api import exports
 from flowc.api.namespaces import Namespace
 
-NOT_OURS = ("absl.", "flowc.proto.", "google.protobuf.")
+NOT_OURS = ("absl.", "flowc.proto.", "google.protobuf.", "unittest.")
 
 
 def _public(owner: Any, path: str, names: list[str]) -> Iterator[tuple[str, Any]]:
