@@ -105,14 +105,17 @@ def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     Takes tensors of one dtype whose shapes broadcast. Raises `TypeError` for other dtypes and two
     different ones, `ValueError` where shapes do not broadcast.
     """
-    first = x
-    while isinstance(first, list | tuple) and first:
-        first = first[0]
-    if hasattr(first, "dtype"):
-        is_text = dtypes.as_dtype(first.dtype).base_dtype is dtypes.string
+    dtype = getattr(_first(x), "dtype", None)
+    if dtype is None:
+        is_text = isinstance(_first(x), str | bytes)
     else:
-        is_text = isinstance(first, str | bytes)
+        is_text = dtypes.as_dtype(dtype).base_dtype is dtypes.string
     return (_add_strings if is_text else _add_numbers)(x, y, name)
+
+
+def _first(value: Any) -> Any:
+    """The first element of nested sequences."""
+    return _first(value[0]) if isinstance(value, list | tuple) and value else value
 
 
 atan2 = binary("Atan2", "y", "x")

@@ -92,7 +92,7 @@ def _taken(
 def condition_of(region: RegionExtractor, predicate: Ref, name: str) -> Value:
     """The value of a predicate. `name`: the node that it decides."""
     found = region.value(predicate)
-    if found.type.rank == 0 and found.type.dtype is dtypes.bool:
+    if found.type.rank == 0 and found.type.dtype is dtypes.bool_:
         return found
     shape = ",".join(str(d) for d in found.type.dims)
     fault = f"The second input must be a scalar, but it has shape [{shape}]"

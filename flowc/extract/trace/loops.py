@@ -375,7 +375,7 @@ class _LoopBuilder:
         return [columns.variable(i, after) or bound for i, bound in enumerate(self.initial)]
 
     def as_scalar(self, scope: BodyBuilder, condition: Value) -> Value:
-        if condition.type.rank == 0 and condition.type.dtype is dtypes.bool:
+        if condition.type.rank == 0 and condition.type.dtype is dtypes.bool_:
             return condition
         raise InvalidArgumentError(
             f"the condition of loop '{self.name}' must be a bool scalar, found {condition.type}",
