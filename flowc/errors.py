@@ -99,8 +99,8 @@ class UnsupportedError(FlowcError):
 
 class OpError(FlowcError):
     """The root of TensorFlow's own error classes (`tf.errors.OpError`). `error_code`: TensorFlow's
-    number for the class; `op`: the operation at fault, where a Session found it in its graph. Raises
-    nothing."""
+    number for the class; `op`: the operation at fault, where a Session found it in its graph.
+    Raises nothing."""
 
     code = "FL0500"
     exit_code = 4

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -106,3 +107,22 @@ def _free(address: int) -> None:
     driver = _driver()
     if driver.process == os.getpid():
         driver.call("cuMemFreeAsync", ctypes.c_uint64(address))
+
+
+def copy_from_gpu(value: Any) -> np.ndarray:
+    """The elements of an object with `__cuda_array_interface__` (version 2 or later), as tensors of
+    PyTorch and arrays of CuPy and Numba have it, as an array of the host; what the object's stream
+    was asked before is done first. Raises `TypeError` where they do not lie side by side,
+    `UnavailableError` without a driver."""
+    interface: Mapping[str, Any] = value.__cuda_array_interface__
+    found = np.empty(tuple(interface["shape"]), np.dtype(interface["typestr"]))
+    strides = interface.get("strides")
+    if strides is not None and found.size and tuple(strides) != found.strides:
+        raise TypeError(
+            f"an array on a GPU of strides {tuple(strides)} is fed, where elements must lie side by"
+            f" side, as with strides {found.strides}"
+        )
+    if interface.get("stream") is not None:
+        finish_stream(interface["stream"])
+    download_from(interface["data"][0], found)
+    return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from flowc.errors import did_you_mean
 from flowc.graph import Graph, Operation, Tensor
-from flowc.run.device_arrays import copy_from_gpu
+from flowc.run.device_buffers import copy_from_gpu
 from flowc_runtime.element_types import check_range
 
 Rebuild = Callable[[Sequence[Any]], Any]

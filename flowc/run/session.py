@@ -19,13 +19,10 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import (
-    FAILED_ASSERTION,
     FlowcError,
     InvalidArgumentError,
     NegativeSizeError,
     NotFoundError,
-    OpError,
-    ShapeError,
     UsageError,
 )
 from flowc.graph import Graph, Operation, Tensor, get_default_graph
@@ -51,6 +48,7 @@ from flowc.run.host_steps import RunLog, traced_by
 from flowc.run.partial_runs import PartialRun
 from flowc.run.programs import ProgramCache
 from flowc.run.remembered_calls import RememberedCalls, are_arrays, form_of_array, is_flat
+from flowc.run.run_faults import told_fault
 from flowc.run.segments import Segment
 from flowc.run.state import RunState
 from flowc.run.traces import Trace, tells
@@ -293,23 +291,16 @@ class Session:
 
     def _told(self, error: FlowcError, fetches: Any, feeds: Mapping[Any, Any]) -> FlowcError:
         """The error, which says what is known of its node."""
-        if error.node is None and isinstance(error, InvalidArgumentError):
-            error = self._with_node(error, fetches, feeds)
-        if isinstance(error, ShapeError):
-            error = self._failed_before(error, feeds) or error
-        if error.node is not None:
-            self._tell_operation(error, error.node)
-        return error
 
-    def _tell_operation(self, error: FlowcError, node: str) -> None:
-        """Has an error say which operation of the graph is at fault, and which line made it."""
-        if node not in self._graph:
-            return
-        op = self._graph.get_operation_by_name(node)
-        if isinstance(error, OpError) and error.op is None:
-            error.op = op
-        for frame in op.traceback:
-            error.defined_at = f"{frame.filename}:{frame.lineno}"
+        def check_sizes() -> None:
+            asked = Fetches(self._graph, fetches)
+            segment = Segment(tuple(asked.tensors), tuple(asked.operations))
+            self._programs.check_sizes(segment, self._feeds(feeds))
+
+        def run(operations: list[Operation]) -> None:
+            self._run_slowly(operations, feeds, None, self._timeout)
+
+        return told_fault(error, self._graph, check_sizes, run)
 
     def _run_told(self, fetches: Any, feeds: Any, options: Any, run_metadata: Any) -> Any:
         """A run that tells of itself in a `RunMetadata`."""
@@ -329,46 +320,6 @@ class Session:
         if self._traced is None:
             self._traced = self._beside(self._graph, replace(self._options, traced=True))
         return traced_by(trace, self._traced.run, fetches, feeds, options)
-
-    def _with_node(self, error: OpError, fetches: Any, feeds: Mapping[Any, Any]) -> OpError:
-        """What the rule of a node says of sizes that do not fit: a program that serves several
-        sizes knows only that some two differ."""
-        asked = Fetches(self._graph, fetches)
-        fed = self._feeds(feeds)
-        try:
-            self._programs.check_sizes(Segment(tuple(asked.tensors), tuple(asked.operations)), fed)
-        except ShapeError as found:
-            return found
-        except FlowcError:
-            pass
-        return error
-
-    def _failed_before(self, error: FlowcError, feeds: Mapping[Any, Any]) -> FlowcError | None:
-        """What an assertion says that a node with a fault has to wait for: whether sizes fit is
-        seen before anything runs, and TensorFlow sees it when it comes to the node."""
-        from flowc.extract.interface import ancestors  # late: a run without a fault needs it not
-
-        seen: set[str] = set()
-        while isinstance(error, ShapeError):
-            name = error.node
-            if name is None or name in seen or name not in self._graph:
-                return None
-            seen.add(name)
-            op = self._graph.get_operation_by_name(name)
-            before = [
-                other
-                for other in {*op.control_inputs, *(t.op for t in op.inputs)}
-                if self._graph.is_fetchable(other)
-                and any(behind.type == "Assert" for behind in ancestors([other]))
-            ]
-            if not before:
-                return None
-            try:
-                self._run_slowly(before, feeds, None, self._timeout)
-                return None
-            except FlowcError as found:
-                error = found
-        return error if error.args[0].startswith(FAILED_ASSERTION) else None
 
     def repeating(self, operation: Operation) -> Callable[[], None]:
         """What runs an operation that is to be run again and again: each call runs it once, or
