@@ -32,8 +32,12 @@ from flowc.passes.pipeline import run_passes
 PAGE = Path(__file__).parents[2] / "flowc" / "cli" / "host_ops_of_gpus.txt"
 PYTHON = "the host's Python does it"
 STRINGS = "strings and tables are on the host"
-# What draws by the kernel of another op.
-DRAWN_BY = {r"RandomShuffle$": "permutation_of_words", r"\w*CandidateSampler$": "draw_candidates"}
+# What is written in terms of another op, which decides.
+WRITTEN_AS = {
+    r"RandomShuffle$": "permutation_of_words",
+    r"\w*CandidateSampler$": "draw_candidates",
+    r"Add$": "add",
+}
 
 
 def host_ops() -> dict[str, str]:
@@ -57,7 +61,7 @@ def host_reason(op: Op, target: CudaTarget) -> str | None:
     if isinstance(lowering, Host) or (isinstance(lowering, Extracted) and lowering.host):
         return PYTHON
     if isinstance(lowering, Extracted):
-        for pattern, name in DRAWN_BY.items():
+        for pattern, name in WRITTEN_AS.items():
             if re.match(pattern, op.tf_name):
                 return host_reason(op_named(name), target)
         made_by = lowering.emit.__module__
