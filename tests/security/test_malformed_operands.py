@@ -229,6 +229,15 @@ CASES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
     (ERROR, "Mfcc", {"spectrogram": np.ones((1, 2, 65), F), "sample_rate": np.int32(0)}),
     (
         ERROR,
+        "Mfcc",
+        {
+            "spectrogram": np.ones((1, 2, 65), F),
+            "sample_rate": np.int32(8000),
+            "upper_frequency_limit": float("inf"),
+        },
+    ),
+    (
+        ERROR,
         "XlaGather",
         {
             "operand": np.ones((5, 3), F),

@@ -107,7 +107,7 @@ def _infer_mfcc(c: Inference) -> Dims:
     c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
     low, high = (c.attrs[f"{end}_frequency_limit"] for end in ("lower", "upper"))
     bands, count = c.attrs["filterbank_channel_count"], c.attrs["dct_coefficient_count"]
-    if not 0 < count <= bands or bands > _LARGEST or not 0 <= low < high:
+    if not 0 < count <= bands or bands > _LARGEST or not 0 <= low < high < np.inf:
         raise c.fail(
             f"Mfcc initialization failed for channel count {bands}, dct coefficient count {count} "
             f"and frequencies from {low} to {high}"
