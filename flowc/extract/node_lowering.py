@@ -153,9 +153,10 @@ def _check_types(
     scope: BodyBuilder, record: Op, given: Sequence[Bound], attrs: Mapping[str, Any]
 ) -> None:
     """What a record's type rule refuses is refused before it is written in terms of values: a file
-    may hold what no program could build."""
+    may hold what no program could build. Handles may stand for values of other types."""
     values = [bound for bound in given if isinstance(bound, Value)]
-    if values and len(values) == len(given):
+    takes_handles = any(arg.dtype in HANDLES for arg in record.signature.inputs)
+    if values and len(values) == len(given) and not takes_handles:
         stated = {n: v for n, v in attrs.items() if n not in record.signature.inferred_attrs}
         with contextlib.suppress(NeedsContent):
             scope.b.infer(record, values, stated, ())
