@@ -98,6 +98,8 @@ class Model:
         self._library = functions_of(library)
         if signature is not None:
             self._library = functions_of(library, self._prefix_of(signature))
+        if hasattr(self._library, "flowc_check_weights"):  # else its runs say what is wrong
+            self._check(self._library.flowc_check_weights())
         described = json.loads(self._library.flowc_metadata())
         self.name: str = described["name"]
         self.metadata: dict[str, Any] = described
@@ -394,7 +396,8 @@ class Instance:
 def load(path: str | os.PathLike[str], signature: str | None = None) -> Model:
     """The compiled model at `path`; of a library of several signatures that one, or the first.
 
-    Raises `LoadError` when the file is not a model library, or one of another ABI version.
+    Raises `LoadError` when the file is not a model library, or one of another ABI version, and when
+    the weights file that belongs beside it is missing, damaged or another one's.
     """
     return Model(path, signature)
 
