@@ -123,6 +123,7 @@ def described(graph: Graph) -> dict[str, Any]:
         "format": f"{source.kind}, {source.encoding}",
         "tags": list(source.tags),
         "checkpoint": source.checkpoint,
+        "missing_index": source.missing_index,
         "bytes": _sizes(source.path, source.checkpoint),
         "nodes": len(nodes),
         "functions": len(graph.functions),
@@ -265,7 +266,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
         return lines + _library_lines(found)
     if found["tags"]:
         lines.append(f"  tags        {', '.join(found['tags'])}")
-    lines.append(f"  checkpoint  {found['checkpoint'] or 'none'}")
+    none = f"none: there is no {found['missing_index']}" if found["missing_index"] else "none"
+    lines.append(f"  checkpoint  {found['checkpoint'] or none}")
     lines.append(
         f"  holds       {found['nodes']:,} nodes, {found['functions']} functions, "
         f"{found['variables']} variables"

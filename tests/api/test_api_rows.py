@@ -156,6 +156,11 @@ def test_row_61_pack_and_unpack() -> None:
 def test_row_62_reverse_sequence_of_2016() -> None:
     t = tf.constant([[1, 2, 3], [4, 5, 6]])
     assert run(tf.reverse_sequence(t, [2, 3], 1)).tolist() == [[2, 1, 3], [6, 5, 4]]
+    lengths = tf.placeholder(tf.int32, [None])
+    with tf.Session() as session:
+        for given, told in (([3, 4], r"\[1\] = 4"), ([-1, 0], r"\[0\] = -1")):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=rf"{told} is not in \[0, 4\)"):
+                session.run(tf.reverse_sequence(t, lengths, 1), {lengths: given})
 
 
 def test_row_63_reverse_by_bools_and_by_axes(graph: tf.Graph) -> None:

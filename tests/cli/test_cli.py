@@ -497,7 +497,10 @@ def test_a_missing_checkpoint_says_how_to_give_one(flowc: Command, tmp_path: Pat
     done = flowc("run", tmp_path / "alone.meta", "--fetch", "probabilities", "--random-seed", 1)
     assert done.code == 4
     assert "error[FL0509]: Attempting to use uninitialized value conv1/filter" in done.err
+    assert f"no value; there is no {tmp_path / 'alone.index'}, where its checkpoint" in done.err
     assert "  try: name the checkpoint that holds it" in done.err and "--checkpoint P" in done.err
+    shown = flowc("inspect", tmp_path / "alone.meta").out
+    assert f"  checkpoint  none: there is no {tmp_path / 'alone.index'}" in shown
     given = flowc("run", tmp_path / "alone.meta", "--fetch", "probabilities", "--random-seed", 1,
                   "--checkpoint", DIGITS)  # fmt: skip
     assert given.code == 0, given.err
