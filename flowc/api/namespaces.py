@@ -33,7 +33,7 @@ INSTEAD = {
     "autograph": "`tf.while_loop` and `tf.cond`, which is what it writes",
     "config": "`tf.ConfigProto`, `Session(threads=)`",
     "contrib": "the core function where there is one: `tf.layers`, `tf.losses`, `tf.nn.rnn_cell`",
-    "contrib.crf": "its sums in core ops: `tf.scan`, `tf.reduce_logsumexp`; models that have it run",
+    "contrib.crf": "its sums by `tf.scan` and `tf.reduce_logsumexp`; models that have it run",
     "contrib.cudnn_rnn": "`tf.nn.dynamic_rnn` of `tf.nn.rnn_cell.LSTMCell`",
     "contrib.data": "`tf.data.Dataset`, `tf.data.experimental`",
     "contrib.framework": "`tf.train.list_variables`, `tf.train.load_variable`, "
@@ -44,7 +44,7 @@ INSTEAD = {
     "l2_regularizer(s): lambda w: s * `tf.nn.l2_loss`(w)",
     "contrib.losses": "`tf.losses`",
     "contrib.metrics": "`tf.metrics`",
-    "contrib.rnn": "`tf.nn.rnn_cell` for cells (`tf.nn.rnn_cell.BasicLSTMCell`), `tf.nn.static_rnn`",
+    "contrib.rnn": "cells are in `tf.nn.rnn_cell` (`tf.nn.rnn_cell.LSTMCell`); `tf.nn.static_rnn`",
     "contrib.seq2seq": "`tf.while_loop` over a cell of `tf.nn.rnn_cell`; models that have it run",
     "contrib.signal": "`tf.signal`",
     "contrib.slim": "`tf.layers` in a `tf.variable_scope`; models that were made with it run",

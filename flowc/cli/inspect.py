@@ -303,6 +303,7 @@ def _is_below(signature: dict[str, Any], found: dict[str, Any]) -> bool:
 
 
 def _library_lines(found: dict[str, Any]) -> list[str]:
+    prefixes = dict.fromkeys((found["prefix"], "flowc"))  # the same in a library of an older flowc
     where = "an instance (model.new_instance())" if found["needs_instance"] else "itself"
     lines = [
         f"  made by     flowc {found['flowc']}, ABI {found['abi']}"
@@ -310,7 +311,7 @@ def _library_lines(found: dict[str, Any]) -> list[str]:
         f"  target      {found['target'] or 'not said'}",
         f"  threads     {found['threads']}",
         f"  weights     {found['weights_file'] or 'inside'}",
-        f"  functions   {found['prefix']}_run, ...; flowc_run, ...",
+        f"  functions   {'; '.join(f'{p}_run, ...' for p in prefixes)}",
         f"  runs in     {where}",
     ]
     if found["objects"]:

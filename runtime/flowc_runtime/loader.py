@@ -87,9 +87,9 @@ def _addresses(arrays: Sequence[Any]) -> Any:
 class Model:
     """A compiled model. Call it with arrays in the order of `inputs`, or by name.
 
-    `model(x)` gives one array, or a tuple where the model has several outputs. `:0` may be left out
-    of a name. `threads`: how many threads a run may use. A model that has `variables`, or `objects`
-    of ops in C, runs in an instance: `model.new_instance()`.
+    `model(x)` gives one array, or a tuple where the model has several outputs. `:0` may end a name
+    or be left out. `threads`: how many threads a run may use. A model that has `variables`, or
+    `objects` of ops in C, runs in an instance: `model.new_instance()`.
     """
 
     def __init__(self, path: str | os.PathLike[str], signature: str | None = None) -> None:
@@ -434,4 +434,5 @@ def _port(row: Mapping[str, Any]) -> Port:
 
 def _places(ports: Sequence[Port]) -> dict[str, int]:
     short = {p.name.removesuffix(":0"): i for i, p in enumerate(ports)}
-    return short | {p.name: i for i, p in enumerate(ports)}
+    tensors = {f"{name}:0": i for name, i in short.items() if ":" not in name}
+    return tensors | short | {p.name: i for i, p in enumerate(ports)}
