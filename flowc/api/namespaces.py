@@ -27,12 +27,29 @@ def entries(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     return found
 
 
-# What to write in place of what is not there.
+# What to write in place of what is not there, by names without `tf.`.
 INSTEAD = {
     "audio": "`flowc.raw_ops` for the ops that `flowc ops` lists",
     "autograph": "`tf.while_loop` and `tf.cond`, which is what it writes",
     "config": "`tf.ConfigProto`, `Session(threads=)`",
     "contrib": "the core function where there is one: `tf.layers`, `tf.losses`, `tf.nn.rnn_cell`",
+    "contrib.crf": "its sums by `tf.scan` and `tf.reduce_logsumexp`; models that have it run",
+    "contrib.cudnn_rnn": "`tf.nn.dynamic_rnn` of `tf.nn.rnn_cell.LSTMCell`",
+    "contrib.data": "`tf.data.Dataset`, `tf.data.experimental`",
+    "contrib.framework": "`tf.train.list_variables`, `tf.train.load_variable`, "
+    "`tf.train.init_from_checkpoint`, `tf.train.get_or_create_global_step`, `tf.nest`",
+    "contrib.image": "`tf.image`",
+    "contrib.layers": "`tf.layers` (fully_connected: `tf.layers.dense`; batch_norm: "
+    "`tf.layers.batch_normalization`); xavier_initializer: `tf.glorot_uniform_initializer`; "
+    "l2_regularizer(s): lambda w: s * `tf.nn.l2_loss`(w)",
+    "contrib.losses": "`tf.losses`",
+    "contrib.metrics": "`tf.metrics`",
+    "contrib.rnn": "cells are in `tf.nn.rnn_cell` (`tf.nn.rnn_cell.LSTMCell`); `tf.nn.static_rnn`",
+    "contrib.seq2seq": "`tf.while_loop` over a cell of `tf.nn.rnn_cell`; models that have it run",
+    "contrib.signal": "`tf.signal`",
+    "contrib.slim": "`tf.layers` in a `tf.variable_scope`; models that were made with it run",
+    "contrib.summary": "`tf.summary`",
+    "contrib.training": "`tf.train`; HParams: a class of Python's, types.SimpleNamespace",
     "distribute": "one process; a step uses all cores",
     "distributions": "`tf.random` and the formulas of `tf.math`",
     "estimator": "`tf.train.MonitoredTrainingSession`",
@@ -98,8 +115,10 @@ def find(names: Mapping[str, tuple[str, str]], name: str, owner: str) -> Any:
         import_module("flowc.api")  # gives tensors their operators
         return getattr(import_module(module), inner)
     error = AttributeError(not_provided(names, name, owner))
-    if owner == "flowc" and name in INSTEAD:
-        error.add_note(f"instead: {INSTEAD[name]}")
+    path = f"{owner}.{name}".removeprefix("flowc.")
+    instead = INSTEAD.get(path, INSTEAD.get(path.rpartition(".")[0]))
+    if instead is not None:
+        error.add_note(f"instead: {instead}")
     raise error
 
 

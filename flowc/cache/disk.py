@@ -52,7 +52,7 @@ class DiskCache:
             if _held[self.folder] > size_limit():
                 _held[self.folder] = evict(self.folder, size_limit(), keep=path)
         except OSError as error:
-            log.warning("cannot write the cache entry %s: %s", path, error)
+            log.warning("cannot write the cache entry: %s", error)
 
 
 def _touch(path: Path) -> None:

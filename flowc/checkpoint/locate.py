@@ -125,8 +125,13 @@ def checkpoint_beside(model: Path, *, allow_links: bool = False) -> str | None:
 
 def variables_of(saved_model: Path) -> str | None:
     """The checkpoint of a SavedModel, of which the file of the graph is given."""
-    prefix = saved_model.parent / "variables" / "variables"
-    return str(prefix) if prefix.with_suffix(".index").exists() else None
+    index = variables_index(saved_model)
+    return str(index.with_suffix("")) if index.exists() else None
+
+
+def variables_index(saved_model: Path) -> Path:
+    """Where the index of a SavedModel's checkpoint lies; `saved_model`: the file of the graph."""
+    return saved_model.parent / "variables" / "variables.index"
 
 
 def files_named_as(prefix: str) -> list[Path]:

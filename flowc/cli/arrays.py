@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from flowc.errors import (
     FlowcError,
+    InvalidArgumentError,
     InvalidModelError,
     NotFoundError,
     ResourceExhaustedError,
@@ -166,6 +168,24 @@ def complete(
         shape = tuple(d if isinstance(d, int) else sizes.get(str(d), 1) for d in dims)
         found[key] = _random(name, random, dtype, shape)
     return found
+
+
+@contextmanager
+def with_random(names: Collection[str]) -> Iterator[None]:
+    """Runs with random values for these inputs: what says that values do not fit says so, too."""
+    from flowc_runtime import errors as runtime
+
+    try:
+        yield
+    except (InvalidArgumentError, runtime.InvalidArgumentError) as error:
+        if not names or getattr(error, "hint", None):
+            raise
+        were = "was random" if len(names) == 1 else "were random"
+        hint = f"--input {next(iter(names))}=..., for values that fit: {', '.join(names)} {were}"
+        if isinstance(error, InvalidArgumentError):
+            error.hint = hint
+            raise
+        raise InvalidArgumentError(str(error), hint=hint) from error
 
 
 def _random(

@@ -67,7 +67,7 @@ def bench_command(
     --input gives the values of some, whose sizes then hold; --feed cuts a model: what its tensors
     are computed from is not run.
     """
-    from flowc.cli.arrays import parse_inputs
+    from flowc.cli.arrays import parse_inputs, with_random
     from flowc.cli.kernel_table import measured_kernels
     from flowc.cli.run import is_library
     from flowc.errors import UsageError
@@ -91,8 +91,9 @@ def bench_command(
             run, ports = _model(model, place, named, count)
         traced = _model(model, place, named, count, traced=True)[0] if per_kernel else None
         for batch in _numbers(batches, "--batch", 1):
-            values, size = _values(ports, batch, given)
-            row = {"batch": size, "threads": count, **measured(run, values, size, seconds)}
+            values, size, random = _values(ports, batch, given)
+            with with_random(random):
+                row = {"batch": size, "threads": count, **measured(run, values, size, seconds)}
             if traced is not None:
                 call = partial(traced, values)
                 row["per_kernel"] = measured_kernels(call, seconds, count, peaks)
@@ -145,9 +146,9 @@ def _model(
 
 def _values(
     ports: Ports, batch: int, given: Mapping[str, Any]
-) -> tuple[dict[str, np.ndarray], int]:
-    """Values for all inputs, random where none is given; and the batch: that of the values where
-    they say it. Raises `UnknownNameError` and `UsageError`."""
+) -> tuple[dict[str, np.ndarray], int, list[str]]:
+    """Values for all inputs, random where none is given; the batch: that of the values where they
+    say it; and the names of the random ones. Raises `UnknownNameError` and `UsageError`."""
     from flowc.cli.arrays import array_of, check_dims, complete
     from flowc.errors import UnknownNameError, did_you_mean
 
@@ -170,7 +171,7 @@ def _values(
         for name, (dtype, dims) in known.items()
         if name not in found
     }
-    return found | complete(wishes, [], 0), batch
+    return found | complete(wishes, [], 0), batch, list(wishes)
 
 
 def measured(run: Run, feeds: dict[str, np.ndarray], batch: int, seconds: float) -> dict[str, Any]:

@@ -226,7 +226,8 @@ def _check_foreign(wish: _Wish) -> None:
     from flowc.codegen.link.weights_file import SUFFIX
     from flowc.errors import UsageError
 
-    if wish.out.suffix.lower() in OTHER_FILES:
+    is_archive = wish.out.suffix == BESIDE["a"] and "a" in wish.kinds and "so" not in wish.kinds
+    if wish.out.suffix.lower() in OTHER_FILES and not is_archive:
         better = wish.out.with_suffix(".so")
         raise UsageError(
             f"-o {wish.out}: the library would have the name of another kind of file",

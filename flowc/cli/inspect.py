@@ -123,6 +123,7 @@ def described(graph: Graph) -> dict[str, Any]:
         "format": f"{source.kind}, {source.encoding}",
         "tags": list(source.tags),
         "checkpoint": source.checkpoint,
+        "missing_index": source.missing_index,
         "bytes": _sizes(source.path, source.checkpoint),
         "nodes": len(nodes),
         "functions": len(graph.functions),
@@ -265,7 +266,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
         return lines + _library_lines(found)
     if found["tags"]:
         lines.append(f"  tags        {', '.join(found['tags'])}")
-    lines.append(f"  checkpoint  {found['checkpoint'] or 'none'}")
+    none = f"none: there is no {found['missing_index']}" if found["missing_index"] else "none"
+    lines.append(f"  checkpoint  {found['checkpoint'] or none}")
     lines.append(
         f"  holds       {found['nodes']:,} nodes, {found['functions']} functions, "
         f"{found['variables']} variables"
@@ -301,6 +303,7 @@ def _is_below(signature: dict[str, Any], found: dict[str, Any]) -> bool:
 
 
 def _library_lines(found: dict[str, Any]) -> list[str]:
+    prefixes = dict.fromkeys((found["prefix"], "flowc"))  # the same in a library of an older flowc
     where = "an instance (model.new_instance())" if found["needs_instance"] else "itself"
     lines = [
         f"  made by     flowc {found['flowc']}, ABI {found['abi']}"
@@ -308,7 +311,7 @@ def _library_lines(found: dict[str, Any]) -> list[str]:
         f"  target      {found['target'] or 'not said'}",
         f"  threads     {found['threads']}",
         f"  weights     {found['weights_file'] or 'inside'}",
-        f"  functions   {found['prefix']}_run, ...; flowc_run, ...",
+        f"  functions   {'; '.join(f'{p}_run, ...' for p in prefixes)}",
         f"  runs in     {where}",
     ]
     if found["objects"]:

@@ -185,7 +185,7 @@ def _run_library(
     limits: tuple[int, int | None, int],
 ) -> dict[str, np.ndarray]:
     import flowc_runtime
-    from flowc.cli.arrays import array_of, check_dims, complete
+    from flowc.cli.arrays import array_of, check_dims, complete, with_random
     from flowc.errors import UnknownNameError, UsageError, did_you_mean
 
     path, _ = place
@@ -216,7 +216,8 @@ def _run_library(
     wishes = {n: (p.name, p.dtype, p.dims) for n, p in ports.items() if n not in values}
     values |= complete(wishes, [(ports[n].dims, v) for n, v in values.items()], seed)
     runner = model.new_instance() if model.variables or model.objects else model
-    results = [runner.run(values) for _ in range(repeat)][-1]
+    with with_random([_short(name) for name, _, _ in wishes.values()]):
+        results = [runner.run(values) for _ in range(repeat)][-1]
     return {name: results[inner] for name, inner in wanted.items()}
 
 
@@ -231,7 +232,7 @@ def _run_model(
     seed: int | None,
     limits: tuple[int | None, int | None, Runs],
 ) -> dict[str, np.ndarray]:
-    from flowc.cli.arrays import array_of, check_dims, complete
+    from flowc.cli.arrays import array_of, check_dims, complete, with_random
     from flowc.cli.models import what_was_chosen
     from flowc.errors import UsageError
     from flowc.extract.interface import choose_interface, element_named, operations_named
@@ -264,7 +265,8 @@ def _run_model(
         if inits:
             session.run(operations_named(graph, inits))
         wanted = [*(f.tensor for f in chosen.fetches), *chosen.targets]
-        found = runs.of(session, wanted, values)
+        with with_random([name for name, _, _ in wishes.values()]):
+            found = runs.of(session, wanted, values)
     return {f.name: value for f, value in zip(chosen.fetches, found)}
 
 

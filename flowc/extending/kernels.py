@@ -177,14 +177,16 @@ class Kernels:
         dtypes: Types,
         source: Any,
         *,
-        shown: str | None = None,
+        unlinked: str = "",
         linked: Callable[[Node], Native] | None = None,
     ) -> None:
-        """A step of the host, as the lowering `Host` has it. `linked`: what libraries do."""
+        """A step of the host, as the lowering `Host` has it. `linked`: what libraries do, or
+        `unlinked`: what they would need."""
         self.check_free(CPU, dtypes)  # what is refused defines nothing
         made = self.define_beside(record, "Linked", linked) if linked is not None else None
         name = made.name if made is not None else ""
-        host = Host(step, shown or record.tf_name, settings_of(self.signature), linked=name)
+        settings = settings_of(self.signature)
+        host = Host(step, record.tf_name, settings, linked=name, unlinked=unlinked)
         made = self.define_beside(record, "Step", host)
         self.found.append(RegisteredKernel(CPU, host, dtypes, source, made))
 

@@ -198,7 +198,7 @@ def _register_kernel(library: COps, definition: c.KernelDefinition) -> None:
         kernels.add_elsewhere(device, taken)
         return
     step = CStep(library, record, definition.compute, persistent)
-    linked, shown = None, f"{record.tf_name}, whose kernel is in {library.path.name}, no archive"
+    linked, unlinked = None, _without_archive(library.path)
     if library.archive:
         symbol = _symbol_at(definition.compute)
         if symbol is None:
@@ -207,11 +207,18 @@ def _register_kernel(library: COps, definition: c.KernelDefinition) -> None:
                 "namespace, where no linker finds it"
             )
         places = handle_places(record.signature)
-        linked, shown = (
-            LinkedKernel(library, record.tf_name, symbol, places, persistent),
-            record.tf_name,
-        )
-    kernels.add_step(record, step, taken, library.digest, shown=shown, linked=linked)
+        linked = LinkedKernel(library, record.tf_name, symbol, places, persistent)
+        unlinked = ""
+    kernels.add_step(record, step, taken, library.digest, unlinked=unlinked, linked=linked)
+
+
+def _without_archive(path: Path) -> str:
+    """What is said of a kernel that a compiled library would need from an archive."""
+    archive, made = path.with_suffix(".a").name, path.with_suffix(".o").name
+    return (
+        f", whose kernel is in {path.name}: a library links archives (ar rc {archive} {made}; "
+        f"--op-library {archive})"
+    )
 
 
 def _symbol_at(address: int) -> str | None:

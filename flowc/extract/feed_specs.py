@@ -47,7 +47,9 @@ def parse_feed(text: str) -> FeedSpec:
         try:
             dtype = dtypes.as_dtype(found["dtype"])
         except TypeError:
-            near = did_you_mean(found["dtype"], (d.short for d in dtypes.ALL))
+            values = [d for d in dtypes.ALL if d not in (dtypes.resource, dtypes.variant)]
+            names = [name for d in values for name in (d.short, d.name)]
+            near = did_you_mean(found["dtype"], names)
             raise UsageError(
                 f"the feed {text!r} has an unknown dtype {found['dtype']!r}", hint=near
             ) from None

@@ -19,7 +19,8 @@ def host_steps(c: Computation) -> dict[str, list[str]]:
     while stack:
         for node in stack.pop().nodes:
             if isinstance(node.lowering, Host):
-                found.setdefault(node.lowering.shown, []).append(node.name)
+                told = node.lowering.shown + node.lowering.unlinked
+                found.setdefault(told, []).append(node.name)
             elif any(v.type.dtype is dtypes.string for v in node.outputs):
                 found.setdefault("values that are strings", []).append(node.name)
             if node.op.name != "cluster":

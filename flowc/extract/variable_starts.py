@@ -68,9 +68,11 @@ class VariableStarts:
 
     def _uninitialized(self, name: str, reader: str) -> FailedPreconditionError:
         known = [*self.graph.variable_values, *self.held]
+        missing = getattr(self.graph.source, "missing_index", None)
+        why = f"; there is no {missing}, where its checkpoint would be" if missing else ""
         return FailedPreconditionError(
             f"Attempting to use uninitialized value {name}: the model gives the variable "
-            f"'{name}' no value",
+            f"'{name}' no value{why}",
             node=reader,
             hint=(did_you_mean(name, known) if known else None)
             or "name the checkpoint that holds it (checkpoint=..., --checkpoint P), or run what "

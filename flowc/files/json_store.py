@@ -51,7 +51,7 @@ class Notes:
             for old in notes[:-LIMIT]:
                 old.unlink(missing_ok=True)
         except OSError as error:
-            log.warning("cannot write the note %s: %s", path, error)
+            log.warning("cannot write the note: %s", error)
 
     def _path(self, subject: str) -> Path:
         return self.folder / f"{hashlib.sha256(subject.encode()).hexdigest()[:32]}.json"

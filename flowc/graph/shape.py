@@ -290,6 +290,11 @@ def bracketed(sizes: Iterable[Any] | None, unknown: str = "<unknown>") -> str:
     return f"[{','.join('?' if s is None else str(s) for s in sizes)}]"
 
 
+def sizes_text(shape: TensorShape) -> str:
+    """A shape as errors about Python values write it: `(2, None)`."""
+    return "<unknown>" if shape.ndims is None else str(tuple(shape.as_list()))
+
+
 def as_shape(value: Any) -> TensorShape:
     """`value` as a `TensorShape`: the same object where it is one already."""
     return value if isinstance(value, TensorShape) else TensorShape(value)

@@ -14,6 +14,7 @@ from flowc.checkpoint.locate import (
     checkpoint_beside,
     find_checkpoint,
     folder_of,
+    variables_index,
     variables_of,
 )
 from flowc.checkpoint.reader import CheckpointReader
@@ -43,7 +44,9 @@ DEFAULT_SIGNATURE = "serving_default"
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a Graph came from. `meta_graph`: its MetaGraphDef without the graph, or None.
-    `signature`: the one that was asked for, or the model's only or default one, or None."""
+    `signature`: the one that was asked for, or the model's only or default one, or None.
+    `missing_index`: the file where its checkpoint would be, if the graph has variables and no
+    checkpoint was found."""
 
     path: str
     kind: Kind
@@ -52,6 +55,7 @@ class Provenance:
     tags: tuple[str, ...]
     signature: str | None
     meta_graph: MetaGraphDef | None
+    missing_index: str | None = None
 
 
 def read_model(model: ModelRequest) -> Graph:
@@ -72,15 +76,17 @@ def read_model(model: ModelRequest) -> Graph:
         raise UsageError(f"{path}: tags select a graph of a SavedModel, and this is a {kind}")
     graph, meta = _read(region, kind, encoding, tags)
     links = model.allow_links
-    prefix, folder = None, file.parent
+    prefix, folder, missing = None, file.parent, None
     if checkpoint is not None:
         prefix = find_checkpoint(checkpoint, allow_links=links)
         folder = folder_of(checkpoint)
     elif variable_operations(graph) or object_operations(graph):
-        is_saved_model = kind is Kind.SAVED_MODEL
-        prefix = (
-            variables_of(file) if is_saved_model else checkpoint_beside(file, allow_links=links)
-        )
+        if kind is Kind.SAVED_MODEL:
+            prefix, expected = variables_of(file), variables_index(file)
+        else:
+            prefix = checkpoint_beside(file, allow_links=links)
+            expected = file.with_suffix(".index")
+        missing = str(expected) if prefix is None else None
     if meta is not None and kind is Kind.SAVED_MODEL:
         graph.main_operation = main_operation_of(meta, file.parent, allow_links=links)
     if prefix is not None:
@@ -95,6 +101,7 @@ def read_model(model: ModelRequest) -> Graph:
         () if meta is None else tuple(meta.meta_info_def.tags),
         _choose_signature(graph, model.signature, str(path)),
         meta,
+        missing,
     )
     return graph
 

@@ -268,7 +268,8 @@ class Host:
     Sizes that `infer` made are those of the arrays that it returns; where the others do not hold,
     the run fails. What it raises ends the run; a FlowcError is told the node. `shown`: the op of
     which messages speak.
-    `linked`: the op that does the same by a kernel of an archive, for libraries. `object`: of a
+    `linked`: the op that does the same by a kernel of an archive, for libraries; `unlinked`: where
+    there could be one, what a library lacks, and how it is made. `object`: of a
     step that gives the handle of the object `id`, what makes that object where instances hold it.
     `may_block`: the function gets `run`, too, the `HostRun` with which it waits, or which gives it
     kernels. `only_reads`: it
@@ -281,6 +282,7 @@ class Host:
     may_block: bool = False
     only_reads: bool = False
     linked: str = ""
+    unlinked: str = ""
     object: ObjectFunctions | None = None
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from flowc.errors import did_you_mean
 from flowc.graph import Graph, Operation, Tensor
+from flowc.graph.shape import sizes_text
 from flowc.run.device_buffers import copy_from_gpu
 from flowc_runtime.element_types import check_range
 
@@ -133,7 +134,8 @@ def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
 
 def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
     """A value, maybe an array of another library on a GPU, as an array of a tensor's dtype. Raises
-    `TypeError` for a Tensor or a value that does not convert."""
+    `TypeError` for a Tensor, and that, `ValueError` or `OverflowError`, as NumPy does, for a value
+    that does not convert."""
     if isinstance(value, (Tensor, Operation)):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
@@ -161,7 +163,12 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
                 f"type {dtype.name}. Try explicitly setting the type of the feed tensor to a "
                 "larger type (e.g. int64)."
             )
-    return np.asarray(value, dtype=None if dtype is None else dtype.numpy)
+    try:
+        return np.asarray(value, dtype=None if dtype is None else dtype.numpy)
+    except (OverflowError, TypeError, ValueError) as error:
+        kind = next(k for k in (OverflowError, TypeError, ValueError) if isinstance(error, k))
+        wanted = "an array" if dtype is None else f"an array of {dtype.name}"
+        raise kind(f"The value that is fed to {tensor.name} is not {wanted}: {error}") from error
 
 
 def check_feed_shape(tensor: Tensor, array: np.ndarray) -> None:
@@ -172,10 +179,5 @@ def check_feed_shape(tensor: Tensor, array: np.ndarray) -> None:
     if len(sizes) != array.ndim or any(n not in (None, m) for n, m in zip(sizes, array.shape)):
         raise ValueError(
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, "
-            f"which has shape {_shape_text(tensor)}"
+            f"which has shape {sizes_text(tensor.shape)}"
         )
-
-
-def _shape_text(tensor: Tensor) -> str:
-    sizes = tensor.shape.as_list() if tensor.shape.ndims is not None else None
-    return "<unknown>" if sizes is None else str(tuple(sizes))

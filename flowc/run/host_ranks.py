@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from flowc.errors import FlowcError
-from flowc.run.host_steps import RankError, RunLog, current
+from flowc.errors import FlowcError, InvalidArgumentError
+from flowc.run.host_steps import RunLog, current
 
 if TYPE_CHECKING:
     from flowc.extract.program import OutputName, RankOf
@@ -74,21 +74,23 @@ class HostRanks:
         try:
             with current(log=log):
                 result = call(given)
-        except RankError as error:
-            self._learn(error, log)
+        except InvalidArgumentError as error:
+            if log.other_rank is None or not self._learn(*log.other_rank, log):
+                raise
             raise Outdated from error
         self.found |= {o: rank for o, rank in self.assumed.items() if o[0] in log.nodes}
         self.seen |= self.found
         return result
 
-    def _learn(self, error: RankError, log: RunLog) -> None:
-        """Raises the error where the rank was another one before, or where too much would have to
-        be repeated."""
-        if self.found.get(error.output) == error.rank:
-            return  # a run in another thread has found it, too
-        if error.output not in self.open or not log.is_whole:
-            raise error
-        self.found[error.output] = error.rank
+    def _learn(self, output: OutputName, rank: int, log: RunLog) -> bool:
+        """Whether another attempt helps: not where the rank was another one before, nor where too
+        much would have to be repeated."""
+        if self.found.get(output) == rank:
+            return True  # a run in another thread has found it, too
+        if output not in self.open or not log.is_whole:
+            return False
+        self.found[output] = rank
+        return True
 
 
 def _assuming(

@@ -35,21 +35,15 @@ OPEN = -1  # a dim that the function decides
 MOST_KEPT = 1 << 26  # bytes of results for another attempt at a run
 
 
-class RankError(InvalidArgumentError):
-    """A function returned an array of another rank than the program was compiled for."""
-
-    def __init__(self, message: str, output: tuple[str, int], rank: int) -> None:
-        super().__init__(message, node=output[0])
-        self.output = output
-        self.rank = rank
-
-
 class RunLog:
     """What the functions of a run returned, for another attempt at the run, which begins with
-    `again`. `nodes`: those that were called. Nothing is kept once it would be too much."""
+    `again`. `nodes`: those that were called. Nothing is kept once it would be too much.
+    `other_rank`: the output that ended the attempt, for it had another rank than the program was
+    compiled for, and that rank."""
 
     def __init__(self) -> None:
         self.nodes: set[str] = set()
+        self.other_rank: tuple[tuple[str, int], int] | None = None
         self._found: list[tuple[str, list[Array]]] = []
         self._next = 0
         self._bytes = 0
@@ -59,7 +53,7 @@ class RunLog:
         return self._bytes <= MOST_KEPT
 
     def again(self) -> None:
-        self._next = 0
+        self._next, self.other_rank = 0, None
 
     def repeated(self, node: str) -> list[Array] | None:
         """What the node returned at this point of the last attempt."""
@@ -167,6 +161,7 @@ class _HostStep:
 
         lowering = op_named(call.op).lowering
         assert isinstance(lowering, Host)
+        self.op = lowering.shown
         self.function = lowering.function
         self.settings = call.settings
         self.may_block = lowering.may_block
@@ -222,11 +217,15 @@ class _HostStep:
         if array.dtype != dtype.numpy or not array.flags.c_contiguous:
             raise InternalError(f"output {k} is {array.dtype}, and not {dtype}", node=self.node)
         shown = ", ".join("?" if d == OPEN else str(d) for d in dims)
-        message = f"output {k} has shape {list(array.shape)}, where [{shown}] is expected"
-        if len(dims) != array.ndim:
-            raise RankError(message, (self.node, k), array.ndim)
-        if not all(d in (OPEN, n) for d, n in zip(dims, array.shape)):
-            raise InvalidArgumentError(message, node=self.node)
+        has_rank = len(dims) == array.ndim
+        if not has_rank and _current.log is not None:
+            _current.log.other_rank = (self.node, k), array.ndim
+        if not has_rank or not all(d in (OPEN, n) for d, n in zip(dims, array.shape)):
+            raise InvalidArgumentError(
+                f"output {k} of {self.op} has shape {list(array.shape)}, where [{shown}] is "
+                "expected",
+                node=self.node,
+            )
 
 
 def _taken(address: int, shape: tuple[int, ...], dtype: DType) -> Array:

@@ -62,6 +62,7 @@ def functions_of(library: Any, prefix: str = "flowc") -> SimpleNamespace:
         "flowc_set_max_memory": (number, [ctypes.c_int64]),
         "flowc_output_dims_for": (number, [pointer, number, pointer]),
         "flowc_run": (number, [pointer] * 4),
+        "flowc_check_weights": (number, []),
         "flowc_free": (None, [pointer]),
         "flowc_instance_create": (number, [pointer]),
         "flowc_instance_destroy": (None, [pointer]),
@@ -75,7 +76,7 @@ def functions_of(library: Any, prefix: str = "flowc") -> SimpleNamespace:
     found = SimpleNamespace(library=library)
     for name, (result, args) in signatures.items():
         function = getattr(library, prefix + name.removeprefix("flowc"), None)
-        if function is None:  # objects came later than the others
+        if function is None:  # a library of an earlier flowc has fewer
             continue
         function.restype, function.argtypes = result, args
         setattr(found, name, function)

@@ -87,9 +87,9 @@ def _addresses(arrays: Sequence[Any]) -> Any:
 class Model:
     """A compiled model. Call it with arrays in the order of `inputs`, or by name.
 
-    `model(x)` gives one array, or a tuple where the model has several outputs. `:0` may be left out
-    of a name. `threads`: how many threads a run may use. A model that has `variables`, or `objects`
-    of ops in C, runs in an instance: `model.new_instance()`.
+    `model(x)` gives one array, or a tuple where the model has several outputs. `:0` may end a name
+    or be left out. `threads`: how many threads a run may use. A model that has `variables`, or
+    `objects` of ops in C, runs in an instance: `model.new_instance()`.
     """
 
     def __init__(self, path: str | os.PathLike[str], signature: str | None = None) -> None:
@@ -98,6 +98,8 @@ class Model:
         self._library = functions_of(library)
         if signature is not None:
             self._library = functions_of(library, self._prefix_of(signature))
+        if hasattr(self._library, "flowc_check_weights"):  # else its runs say what is wrong
+            self._check(self._library.flowc_check_weights())
         described = json.loads(self._library.flowc_metadata())
         self.name: str = described["name"]
         self.metadata: dict[str, Any] = described
@@ -394,7 +396,8 @@ class Instance:
 def load(path: str | os.PathLike[str], signature: str | None = None) -> Model:
     """The compiled model at `path`; of a library of several signatures that one, or the first.
 
-    Raises `LoadError` when the file is not a model library, or one of another ABI version.
+    Raises `LoadError` when the file is not a model library, or one of another ABI version, and when
+    the weights file that belongs beside it is missing, damaged or another one's.
     """
     return Model(path, signature)
 
@@ -431,4 +434,5 @@ def _port(row: Mapping[str, Any]) -> Port:
 
 def _places(ports: Sequence[Port]) -> dict[str, int]:
     short = {p.name.removesuffix(":0"): i for i, p in enumerate(ports)}
-    return short | {p.name: i for i, p in enumerate(ports)}
+    tensors = {f"{name}:0": i for name, i in short.items() if ":" not in name}
+    return tensors | short | {p.name: i for i, p in enumerate(ports)}

@@ -4,6 +4,7 @@ TensorFlow 2 no longer has it. Names begin with the row of the specification."""
 from __future__ import annotations
 
 import operator
+import re
 import subprocess
 import sys
 import types
@@ -16,7 +17,7 @@ import pytest
 
 import flowc as tf
 from flowc.api import exports
-from flowc.api.namespaces import tensorflow_names
+from flowc.api.namespaces import INSTEAD, tensorflow_names
 
 ROOT = Path(__file__).parents[2]
 
@@ -156,6 +157,11 @@ def test_row_61_pack_and_unpack() -> None:
 def test_row_62_reverse_sequence_of_2016() -> None:
     t = tf.constant([[1, 2, 3], [4, 5, 6]])
     assert run(tf.reverse_sequence(t, [2, 3], 1)).tolist() == [[2, 1, 3], [6, 5, 4]]
+    lengths = tf.placeholder(tf.int32, [None])
+    with tf.Session() as session:
+        for given, told in (([3, 4], r"\[1\] = 4"), ([-1, 0], r"\[0\] = -1")):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=rf"{told} is not in \[0, 4\)"):
+                session.run(tf.reverse_sequence(t, lengths, 1), {lengths: given})
 
 
 def test_row_63_reverse_by_bools_and_by_axes(graph: tf.Graph) -> None:
@@ -237,6 +243,16 @@ def test_every_public_name_is_there_and_others_say_so() -> None:
         _ = tf.nn.relus
     with pytest.raises(AttributeError, match=r"flowc\.mixed_precision is not provided$"):
         _ = tf.mixed_precision  # TensorFlow has it: its name is no slip
+
+
+def test_names_that_are_not_there_say_what_to_write_instead() -> None:
+    for text in INSTEAD.values():
+        for name in re.findall(r"`(?:tf|flowc)\.([\w.]+)", text):
+            assert operator.attrgetter(name)(tf) is not None
+    for path in ("estimator", "contrib.rnn", "contrib.layers", "contrib.nothing"):
+        with pytest.raises(AttributeError, match=f"{path} is not provided") as caught:
+            operator.attrgetter(path)(tf)
+        assert caught.value.__notes__ == [f"instead: {INSTEAD.get(path, INSTEAD['contrib'])}"]
 
 
 def test_what_tensorflow_has_is_there_or_not_provided() -> None:

@@ -43,6 +43,7 @@ static __typeof__(&flowc_set_threads) set_threads;
 static __typeof__(&flowc_get_threads) get_threads;
 static __typeof__(&flowc_set_max_memory) set_max_memory;
 static __typeof__(&flowc_get_max_memory) get_max_memory;
+static __typeof__(&flowc_check_weights) check_weights;
 static __typeof__(&flowc_free) give_back;
 static __typeof__(&flowc_last_error) last_error;
 
@@ -71,6 +72,7 @@ static void open_library(const char *path) {
   FIND(output_dims); FIND(output_dim_name);
   FIND(output_dims_for); FIND(run); FIND(set_threads); FIND(get_threads); FIND(last_error);
   FIND(set_max_memory); FIND(get_max_memory);
+  FIND(check_weights);
   find("flowc_free", &give_back);
 }
 
@@ -240,6 +242,7 @@ int main(int argc, char **argv) {
   check_description();
   check_threads();
   check_max_memory();
+  CHECK(check_weights() == FLOWC_OK);
   check_wrong_arguments();
   check_threads_and_fork();
   return faults ? 1 : 0;

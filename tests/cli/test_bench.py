@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import flowc as tf
+import flowc_runtime
 from flowc.cli.entry import run_command_line
 
 META = str(Path(__file__).parents[2] / "examples" / "digits" / "model.meta")
@@ -70,6 +71,33 @@ def test_inputs_that_are_given_and_parts_that_are_fed(
     code, out, _ = bench(library, "--input", "lengths=[1, 2, 3, 4]")
     assert code == 0 and out.splitlines()[-1].split()[0] == "4"
     assert bench(library, *cut)[0] == 2
+
+
+def test_random_inputs_that_do_not_fit_are_said_to_be_random(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tf.Graph().as_default() as graph:
+        places = tf.placeholder(tf.int32, [8], name="places")
+        scale = tf.placeholder(tf.float32, [], name="scale")
+        tf.multiply(tf.gather(tf.constant([1.0, 2.0]), places), scale, name="result")
+    model, library = str(tmp_path / "model.pb"), str(tmp_path / "model.so")
+    tf.train.write_graph(graph, str(tmp_path), "model.pb", as_text=False)
+    assert run_command_line(["compile", model, "-o", library]) == 0
+    for said in (
+        ["bench", model, "--seconds", "0"],
+        ["bench", library, "--seconds", "0"],
+        ["run", model, "--random-seed", "1"],
+        ["run", library, "--random-seed", "1"],
+    ):
+        capsys.readouterr()
+        assert run_command_line(said) == 4
+        err = capsys.readouterr().err
+        assert "is not in [0, 2)" in err
+        assert "try: --input places=..., for values that fit: places, scale were random" in err
+        given = [*said, "--input", "places=[0,1,0,1,0,1,0,9]", "--input", "scale=2"]
+        assert run_command_line(given) == 4 and "random" not in capsys.readouterr().err
+    named = {"places:0": [0, 1] * 4, "scale": 2.0}  # as in a Session, or as the library has them
+    assert flowc_runtime.load(library).run(named)["result"].tolist() == [2.0, 4.0] * 4
 
 
 def test_every_kernel_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

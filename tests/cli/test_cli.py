@@ -295,6 +295,18 @@ def test_every_form_can_be_emitted(flowc: Command, scale: Path, tmp_path: Path) 
     assert "flowc_run" in (tmp_path / "m.h").read_text()
 
 
+def test_an_archive_alone_has_the_name_that_is_given(
+    flowc: Command, scale: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "m.a"
+    done = flowc("compile", scale, "-o", out, "--emit", "a,header")
+    assert done.code == 0, done.err
+    assert out.read_bytes().startswith(b"!<arch>") and not (tmp_path / "m.so").exists()
+    assert "flowc_run" in (tmp_path / "m.h").read_text()
+    refused = flowc("compile", scale, "-o", out, "--emit", "so,a")
+    assert refused.code == 2 and "another kind of file" in refused.err
+
+
 def test_print_after_and_texts_on_stdout(flowc: Command, scale: Path) -> None:
     from flowc.ir.text.form import parse_computation
     from flowc.passes.pipeline import PIPELINE
@@ -497,7 +509,10 @@ def test_a_missing_checkpoint_says_how_to_give_one(flowc: Command, tmp_path: Pat
     done = flowc("run", tmp_path / "alone.meta", "--fetch", "probabilities", "--random-seed", 1)
     assert done.code == 4
     assert "error[FL0509]: Attempting to use uninitialized value conv1/filter" in done.err
+    assert f"no value; there is no {tmp_path / 'alone.index'}, where its checkpoint" in done.err
     assert "  try: name the checkpoint that holds it" in done.err and "--checkpoint P" in done.err
+    shown = flowc("inspect", tmp_path / "alone.meta").out
+    assert f"  checkpoint  none: there is no {tmp_path / 'alone.index'}" in shown
     given = flowc("run", tmp_path / "alone.meta", "--fetch", "probabilities", "--random-seed", 1,
                   "--checkpoint", DIGITS)  # fmt: skip
     assert given.code == 0, given.err

@@ -85,7 +85,8 @@ def run_shell(text: str) -> None:
     flags = " ".join(tf.sysconfig.get_compile_flags())
     for line in text.splitlines():
         if line.startswith(("cc ", "c++ ", "ar ")):
-            line = line.replace("$FLAGS", flags if line.startswith("c++") else flags.split()[0])
+            line = line.replace("$FLAGS", flags).replace("$INCLUDE", tf.sysconfig.get_include())
+            assert line.startswith("c++") or "std=c++" not in line  # of which cc warns
             subprocess.run(["sh", "-c", line], check=True)
         else:
-            assert line.startswith(("flowc ", "FLAGS=")), line
+            assert line.startswith(("flowc ", "FLAGS=", "INCLUDE=")), line

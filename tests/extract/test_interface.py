@@ -62,6 +62,11 @@ def test_unreadable_feeds(text: str, fault: str) -> None:
         parse_feed(text)
 
 
+def test_a_dtype_that_does_not_exist_is_one_that_values_have() -> None:
+    with pytest.raises(UsageError, match="did you mean 'int32' or"):
+        parse_feed("x=int33[2]")
+
+
 def test_default_feeds_are_placeholders_with_named_sizes(graph: Graph) -> None:
     feeds = choose_feeds(graph)
     assert [(f.name, str(f.type)) for f in feeds] == [

@@ -13,6 +13,7 @@ from google.protobuf import json_format, text_format
 from flowc import dtypes
 from flowc.encoding.wire import FileBytes, open_region
 from flowc.errors import (
+    FailedPreconditionError,
     FlowcError,
     InvalidModelError,
     NotFoundError,
@@ -20,6 +21,8 @@ from flowc.errors import (
     UnsupportedError,
     UsageError,
 )
+from flowc.extract.interface import choose_interface
+from flowc.extract.size_unification import extract_fetches
 from flowc.extract.unsupported_ops import check_supported
 from flowc.graph import Graph
 from flowc.graph.export import graph_to_meta_graph_def
@@ -250,6 +253,16 @@ def test_variables_of_a_saved_model_with_functions() -> None:
     assert signature.inputs["x"].shape.as_list() == [None, 3]
     assert signature.outputs["y"].dtype is dtypes.f32
     assert graph.get_tensor_by_name(signature.outputs["y"].name).op.type.endswith("PartitionedCall")
+
+
+def test_a_checkpoint_that_is_missing_is_named(tmp_path: Path) -> None:
+    assert load_graph(DATA / "tf2").source.missing_index is None
+    shutil.copy(DATA / "tf2" / "saved_model.pb", tmp_path)
+    index = tmp_path / "variables" / "variables.index"
+    graph = load_graph(tmp_path)
+    assert graph.source.missing_index == str(index)
+    with pytest.raises(FailedPreconditionError, match=f"there is no {index}, where its checkpoint"):
+        extract_fetches(graph, choose_interface(graph))
 
 
 def test_function_bodies() -> None:

@@ -188,8 +188,8 @@ def test_equal_calls_of_pure_functions_are_one() -> None:
          "values."),
         (lambda a: None, "InvalidArgument", "pyfunc_{} returns 0 values, but expects to see 1 "
          "values."),
-        (lambda a: a[:, None], "InvalidArgument", "output 0 has shape [2, 1], where [?] is "
-         "expected"),
+        (lambda a: a[:, None], "InvalidArgument", "output 0 of PyFunc has shape [2, 1], where [?] "
+         "is expected"),
         (lambda a: int("x"), "InvalidArgument", "ValueError: invalid literal for int() with base "
          "10: 'x'"),
         (lambda a: len(3), "InvalidArgument", "TypeError: object of type 'int' has no len()"),  # type: ignore[arg-type]
@@ -207,6 +207,7 @@ def test_what_goes_wrong(function: Any, kind: str, text: str) -> None:
         with pytest.raises(getattr(errors, f"{kind}Error")) as caught:
             session.run(found, {x: [1, 2]})
         assert caught.value.message == text.format(number)
+        assert type(caught.value) is getattr(errors, f"{kind}Error")
         assert caught.value.node == "scope/mine"
         name = text.partition(":")[0]
         cause = caught.value.__cause__

@@ -96,6 +96,13 @@ def test_row_7_any_tensor_may_be_fed_and_values_may_be_plain() -> None:
             session.run(y, {x: 3.0})
         with pytest.raises(TypeError, match=r"The value of a feed cannot be a tf.Tensor"):
             session.run(y, {x: c})
+        for value, kind in (
+            ("a", ValueError),
+            ([[1, 2], [3]], ValueError),
+            ([None, {}], TypeError),
+        ):
+            with pytest.raises(kind, match="The value that is fed to x:0 is not an array of float"):
+                session.run(y, {x: value})
 
 
 def test_row_8_default_sessions_are_per_thread(graph: tf.Graph) -> None:

@@ -259,10 +259,22 @@ def test_a_wrong_weights_file_is_an_error(tmp_path: Path, damage: Any, words: st
     side.unlink()
     if data is not None:
         side.write_bytes(data)
-    model = flowc_runtime.load(out)
     with pytest.raises(LoadError, match=words) as caught:
-        model(_x(1), 1)
+        flowc_runtime.load(out)
     assert "m.so.weights" in str(caught.value)
+
+
+def test_a_library_that_cannot_be_asked_for_its_weights_is_loaded(tmp_path: Path) -> None:
+    """One of an earlier flowc: its runs say what is wrong."""
+    out = tmp_path / "m.so"
+    write_library(aot_programs.program(), out, weights="file")
+    (tmp_path / "m.so.weights").unlink()
+    data = out.read_bytes()
+    out.write_bytes(data.replace(b"_check_weights\0", b"_other_weights\0"))
+    assert out.read_bytes() != data
+    model = flowc_runtime.load(out)
+    with pytest.raises(LoadError, match=r"m\.so\.weights cannot be opened"):
+        model(_x(1), 1)
 
 
 def test_links_to_a_library_find_its_weights(tmp_path: Path) -> None:

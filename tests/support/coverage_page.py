@@ -39,6 +39,7 @@ def page() -> str:
     lines += ["", "## What to write in place of what is not there", ""]
     gone = {name for _, _, missing in rows for name in missing}
     top = {path.partition(".")[2] for path, there, _ in rows if not there}
+    gone |= {n for n in INSTEAD if n.startswith("contrib")}  # which TensorFlow 1.15 had
     lines += [f"- `tf.{n}`: {text}" for n, text in INSTEAD.items() if n in gone or n in top]
     for path, there, missing in rows:
         lines += ["", f"## {path}", ""]

@@ -258,6 +258,10 @@ said = [y.op.type, z.op.type, tf.trainable_variables()[3].initial_value.name]
 tf.layers.dense(tf.zeros([2, 3]), 2, activation="some")
 # dense_of_an_unknown_depth
 tf.layers.dense(tf.placeholder(tf.float32, [2, None]), 3)
+# dense_of_an_unknown_rank
+tf.layers.dense(tf.placeholder(tf.float32), 3)
+# batch_normalization_of_an_unknown_rank
+tf.layers.batch_normalization(tf.placeholder(tf.float32))
 # dense_of_a_vector
 tf.layers.dense(tf.zeros([3]), 3)
 # dense_of_integers

@@ -28,6 +28,7 @@ from flowc.api.nn.convolutions import separable_conv2d as separable
 from flowc.api.nn.normalization import bias_add
 from flowc.api.variables.initializers import Zeros
 from flowc.graph import Tensor, TensorShape
+from flowc.graph.shape import sizes_text
 
 
 class _Convolution(Layer):
@@ -102,7 +103,7 @@ class _Convolution(Layer):
         if found is None:
             raise ValueError(
                 "The channel dimension of the inputs should be defined. The input_shape received "
-                f"is {tuple(TensorShape(input_shape).as_list())}, where axis {self._channel_axis} "
+                f"is {sizes_text(TensorShape(input_shape))}, where axis {self._channel_axis} "
                 "(0-based) is the channel dimension, which found to be `None`."
             )
         self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={self._channel_axis: found})

@@ -18,6 +18,7 @@ from flowc.api.nn.normalization import bias_add
 from flowc.api.variables.initializers import Zeros
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.shape import sizes_text
 
 
 class Dense(Layer):
@@ -63,7 +64,7 @@ class Dense(Layer):
         if depth is None:
             raise ValueError(
                 "The last dimension of the inputs to a Dense layer should be defined. Found None. "
-                f"Full input shape received: {tuple(TensorShape(input_shape).as_list())}"
+                f"Full input shape received: {sizes_text(TensorShape(input_shape))}"
             )
         self.input_spec = InputSpec(min_ndim=2, axes={-1: depth})
         self.kernel = self.add_weight(

@@ -79,7 +79,7 @@ class BatchNormalization(Layer):
         shape = TensorShape(input_shape)
         rank = shape.ndims
         if rank is None:
-            raise ValueError("Input has undefined rank:", input_shape)
+            raise ValueError(f"Input has undefined rank. Received: input_shape={input_shape}")
         axis = self.axis[0] if isinstance(self.axis, list | tuple) else self.axis
         if not -rank <= axis < rank:
             raise ValueError(

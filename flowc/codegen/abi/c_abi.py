@@ -107,6 +107,7 @@ class _CallEmitter:
     def emit(self) -> None:
         self._threads()
         self._max_memory()
+        self._check_weights()
         self._dims_for()
         self._check_port()
         self._fail_run()
@@ -145,6 +146,11 @@ class _CallEmitter:
             template = "%lld bytes of memory: expected 1 or more, or 0 for no limit"
             self.abi.fail(w, BAD_ARGUMENT, template, most)
         w.atomic_store(most, self.most)
+        w.give(i32(OK))
+
+    def _check_weights(self) -> None:
+        w = self.abi.export("flowc_check_weights")
+        self.abi.weights_address(w)
         w.give(i32(OK))
 
     def _dim_words(self, kind: str) -> int:

@@ -149,6 +149,10 @@ int32_t flowc_get_threads(void);
 int32_t flowc_set_max_memory(int64_t bytes);
 int64_t flowc_get_max_memory(void);
 
+/* Whether the weights are there and whole: FLOWC_OK, or FLOWC_BAD_FILE where the file beside the
+ * library is missing, damaged or another one's, with which no run would begin. */
+int32_t flowc_check_weights(void);
+
 /* What went wrong in the last call that failed on this thread; "" when none did. */
 const char *flowc_last_error(void);
 

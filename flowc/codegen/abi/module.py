@@ -79,6 +79,7 @@ EXPORTS: dict[str, tuple[ir.Type, dict[str, ir.Type]]] = {
     "flowc_get_threads": (I32, {}),
     "flowc_set_max_memory": (I32, {"bytes": I64}),
     "flowc_get_max_memory": (I64, {}),
+    "flowc_check_weights": (I32, {}),
     "flowc_free": (VOID, {"memory": PTR}),
     "flowc_last_error": (PTR, {}),
 }

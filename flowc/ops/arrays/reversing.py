@@ -63,6 +63,8 @@ def _reverse_v1(tensor: np.ndarray, dims: np.ndarray) -> np.ndarray:
 
 # -- reverse_sequence
 
+SEQUENCE_LENGTH = "seq_lens[{place}] = {value} is not in [0, {extent})"
+
 
 def _sequence_axes(c: Inference) -> tuple[int, int]:
     rank = c.rank(0)
@@ -92,11 +94,9 @@ def _lower_reverse_sequence(node: Node) -> Lowering:
     seq, batch = node.attrs["seq_dim"], node.attrs["batch_dim"]
 
     def read(k: Any, index: tuple[Dim, ...]) -> Any:
-        found = k.cast(k.load(1, (index[batch],)), i64)
-        not_negative, fits = k.ge(found, 0), k.le(found, k.index_value(dims[seq], i64))
-        k.check(not_negative, "seq_lens must be >= 0")
-        k.check(fits, "seq_lens must be <= the size of seq_dim")
-        length = k.select(k.logical_and(not_negative, fits), found, k.const(0, i64))
+        at = (index[batch],)
+        found = k.checked_index(k.load(1, at), dims[seq] + 1, SEQUENCE_LENGTH, at)
+        length = k.index_value(found, i64)
         place = k.index_value(index[seq], i64)
         turned = k.sub(k.sub(length, 1), place)
         source = k.as_index(k.select(k.lt(place, length), turned, place), dims[seq])
@@ -111,8 +111,8 @@ def _reverse_sequence(
     result = x.copy()
     for i, length in enumerate(seq_lengths):
         if not 0 <= length <= x.shape[seq_dim]:
-            fault = "seq_lens(%d) < 0" if length < 0 else "seq_lens(%d) > input.dims"
-            raise InvalidArgumentError(fault % i)
+            extent = x.shape[seq_dim] + 1
+            raise InvalidArgumentError(SEQUENCE_LENGTH.format(place=i, value=length, extent=extent))
         box: list[Any] = [slice(None)] * x.ndim
         box[batch_dim] = i
         box[seq_dim] = slice(0, int(length))
