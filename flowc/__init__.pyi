@@ -189,6 +189,7 @@ __all__ = [
     "decode_raw",
     "depth_to_space",
     "dequantize",
+    "deserialize_many_sparse",
     "device",
     "diag",
     "diag_part",
@@ -480,6 +481,8 @@ __all__ = [
     "self_adjoint_eig",
     "self_adjoint_eigvals",
     "sequence_mask",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",
@@ -846,6 +849,9 @@ from flowc.api.random.random_ops import random_gamma as random_gamma
 from flowc.api.random.random_ops import random_poisson as random_poisson
 from flowc.api.random.random_ops import random_shuffle as random_shuffle
 from flowc.api.random.random_ops import random_uniform as random_uniform
+from flowc.api.sparse.serialized import deserialize_many_sparse as deserialize_many_sparse
+from flowc.api.sparse.serialized import serialize_many_sparse as serialize_many_sparse
+from flowc.api.sparse.serialized import serialize_sparse as serialize_sparse
 from flowc.api.sparse.sparse_changes import sparse_add as sparse_add
 from flowc.api.sparse.sparse_changes import sparse_concat as sparse_concat
 from flowc.api.sparse.sparse_changes import sparse_fill_empty_rows as sparse_fill_empty_rows

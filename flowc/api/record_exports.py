@@ -13,6 +13,7 @@ _FEATURES = "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature
 _DECODING = """decode_compressed decode_csv decode_json_example decode_raw matching_files
     parse_tensor read_file write_file"""
 _EXAMPLES = """parse_example parse_single_example parse_single_sequence_example"""
+_SERIALIZED = "deserialize_many_sparse serialize_many_sparse serialize_sparse"
 _SPARSE = """sparse_add sparse_concat sparse_fill_empty_rows sparse_maximum sparse_merge
     sparse_minimum sparse_reorder sparse_reset_shape sparse_reshape sparse_slice sparse_split
     sparse_to_indicator sparse_transpose"""
@@ -22,6 +23,7 @@ TOP: Mapping[str, str] = {
     "flowc.api.io.examples": _EXAMPLES,
     "flowc.api.io.features": _FEATURES,
     "flowc.api.ragged.ragged_tensor": "RaggedTensor",
+    "flowc.api.sparse.serialized": _SERIALIZED,
     "flowc.api.sparse.sparse_changes": _SPARSE,
     "flowc.api.strings.text": """decode_base64 encode_base64 fingerprint reduce_join regex_replace
         string_strip string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong
@@ -34,6 +36,7 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
         "flowc.api.io.decoding": _DECODING + " serialize_tensor",
         "flowc.api.io.examples": _EXAMPLES + " parse_sequence_example",
         "flowc.api.io.features": _FEATURES + " RaggedFeature",
+        "flowc.api.sparse.serialized": _SERIALIZED,
         "flowc.api.strings.text": "decode_base64 encode_base64",
         "flowc.api.framework.models": "write_graph",
     },

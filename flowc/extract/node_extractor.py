@@ -52,6 +52,10 @@ class NodeExtractor:
     def b(self) -> Builder:
         return self.scope.b
 
+    @property
+    def always_runs(self) -> bool:
+        return self.scope.outer is None
+
     def contents(self, resource: Resource) -> Bound:
         return self.extraction.contents(self.scope, resource, self.name)
 

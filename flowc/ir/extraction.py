@@ -281,6 +281,12 @@ class Extractor(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def always_runs(self) -> bool:
+        """Whether every run gets to the node: it stands in no branch and no loop. What is known to
+        fail may be refused at once."""
+        ...
+
     def contents(self, resource: Resource) -> Bound:
         """What a resource holds now. Raises `FailedPreconditionError` for a variable without."""
         ...

@@ -18,7 +18,7 @@ from flowc import dtypes
 from flowc.errors import FlowcError
 from flowc.graph import Operation, Tensor
 from flowc.graph.op_info import has_trait, node_attrs, with_defaults
-from flowc.ir.host_run import HostRun, WouldWaitError
+from flowc.ir.host_run import HostRun, WouldWaitError, held
 from flowc.run.host_steps import fault_of_step
 from flowc.run.segments import CONTROL, HANDLES, Segment, needed
 
@@ -159,7 +159,7 @@ def step_of(op: Operation) -> Step | None:
 
     def compute(inputs: Sequence[Array], run: HostRun) -> Sequence[Array]:
         try:
-            return call_reference(record, reference, inputs, attrs, given)
+            return [held(a) for a in call_reference(record, reference, inputs, attrs, given)]
         except (TypeError, ValueError, IndexError, OverflowError):
             b = Builder()  # which says what is wrong with the operands
             b.emit(record, [b.const(a, t) for a, t in zip(inputs, given)], attrs)

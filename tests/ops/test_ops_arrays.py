@@ -312,3 +312,12 @@ def test_a_permutation_whose_parts_have_lengths_of_the_run() -> None:
             for k in range(len(shape)):
                 found = session.run(turned, {x: np.ones(shape), first: k})
                 assert found.shape == (*shape[k:], *shape[:k])
+
+
+def test_strings_that_end_in_zeros_keep_them_where_python_computes() -> None:
+    with flowc.Graph().as_default(), flowc.Session() as session:
+        texts = flowc.io.decode_base64(flowc.constant(["YQAA", "AAA"]))
+        one = flowc.serialize_sparse(flowc.SparseTensor([[0]], [1], [1]))
+        assert session.run([texts[0], flowc.unstack(one)[2]]) == [b"a\0\0", session.run(one)[2]]
+        assert session.run(one[2])[-7:] == bytes(7)
+        assert session.run(flowc.stack([one[2]]))[0] == session.run(one)[2]

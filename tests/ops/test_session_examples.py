@@ -48,6 +48,7 @@ MADE_OF: dict[str, str] = {
     "_SerializeSparse": "SerializeSparse",
     "_SerializeManySparse": "SerializeManySparse",
     "_DeserializeSparse": "DeserializeSparse",
+    "_DeserializeManySparse": "DeserializeManySparse",
     **{f"_{name}": name for name in INPUT_EXAMPLES},
     **TABLES_MADE_OF,
     "_ParsedTensor": "ParseTensor",

@@ -264,12 +264,20 @@ def _sparse() -> list[tuple[Any, Any]]:
     back = r.DeserializeSparse(serialized_sparse=whole, dtype=tf.int32)
     joined = r.DeserializeSparse(serialized_sparse=many, dtype=tf.int32)
     found = first(rows, ([[1]], [5], [3]), **parts)
-    return [*found, (back[1], [5, 6]), (joined[0], [[0, 1], [1, 0]])]
+    text = r.SerializeManySparse(**held)
+    read = r.DeserializeManySparse(serialized_sparse=text, dtype=tf.int32)
+    return [
+        *found,
+        (back[1], [5, 6]),
+        (joined[0], [[0, 1], [1, 0]]),
+        (read[0], [[0, 1], [1, 0]]),
+        (read[1], [5, 6]),
+    ]
 
 
 for _op in ("SparseTensorSliceDataset", "SerializeSparse", "SerializeManySparse"):
     DATASETS[_op] = _sparse
-DATASETS["DeserializeSparse"] = _sparse
+DATASETS["DeserializeSparse"] = DATASETS["DeserializeManySparse"] = _sparse
 
 
 def _dense_to_sparse() -> list[tuple[Any, Any]]:

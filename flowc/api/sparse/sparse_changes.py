@@ -27,7 +27,7 @@ from flowc.graph.building.conversion import as_tensor
 from flowc.graph.shape_inference import constant_elements
 
 
-def _checked(value: Any) -> SparseTensor:
+def checked(value: Any) -> SparseTensor:
     if isinstance(value, SparseTensorValue):
         return SparseTensor(*value)
     if not isinstance(value, SparseTensor):
@@ -38,7 +38,7 @@ def _checked(value: Any) -> SparseTensor:
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     """The same elements in row-major order of their places. A sparse tensor of any dtype. Raises
     `TypeError` for what is not sparse."""
-    given = _checked(sp_input)
+    given = checked(sp_input)
     found = call("SparseReorder", given.indices, given.values, given.dense_shape, name=name)
     return SparseTensor(found[0], found[1], identity(given.dense_shape))
 
@@ -47,7 +47,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
     """The same elements in their order in a tensor of other sizes, of which one may be -1. A sparse
     tensor of any dtype. Raises `TypeError` for what is not sparse, `ValueError` for sizes that are
     known not to fit; a run raises `InvalidArgumentError`."""
-    given = _checked(sp_input)
+    given = checked(sp_input)
     sizes = as_tensor(shape)
     before, after = constant_elements(given.dense_shape), constant_elements(sizes)
     if before is not None and after is not None and -1 not in after:
@@ -66,7 +66,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """The elements from `start` on, in a tensor of `size` or less: int64[rank] each. Of any dtype.
     Raises `TypeError` for what is not sparse."""
-    given = _checked(sp_input)
+    given = checked(sp_input)
     bounds = (as_tensor(start, dtypes.i64), as_tensor(size, dtypes.i64))
     with name_scope(name, "SparseSlice", [given.values]) as scope:
         parts = (given.indices, given.values, given.dense_shape)
@@ -78,7 +78,7 @@ def sparse_fill_empty_rows(
 ) -> tuple[SparseTensor, Tensor]:
     """The elements, and the default at column 0 of each row without any; and bool[rows], which rows
     these are. A sparse matrix of any dtype. Raises `TypeError` for a default of another dtype."""
-    given = _checked(sp_input)
+    given = checked(sp_input)
     with name_scope(name, "SparseFillEmptyRows", [given.values]):
         default = as_tensor(default_value, given.values.dtype)
         parts = (given.indices, given.values, given.dense_shape)
@@ -100,7 +100,7 @@ def sparse_concat(
     place = one_of(axis, "axis", concat_dim, "concat_dim")
     if expand_nonconcat_dim or expand_nonconcat_dims:
         raise ValueError("sparse_concat: expand_nonconcat_dims is not provided")
-    given = [_checked(item) for item in sp_inputs]
+    given = [checked(item) for item in sp_inputs]
     if len(given) == 1:
         return given[0]
     found = call(
@@ -127,7 +127,7 @@ def sparse_split(
     place = one_of(axis, "axis", split_dim, "split_dim")
     if sp_input is None or num_split is None or place is None:
         raise ValueError("sparse_split needs sp_input, num_split and axis, by keyword")
-    given = _checked(sp_input)
+    given = checked(sp_input)
     parts = (given.indices, given.values, given.dense_shape)
     found = call(
         "SparseSplit", as_tensor(place, dtypes.i64), *parts, num_split=num_split, name=name
@@ -143,15 +143,15 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     if not any(isinstance(x, SparseTensor | SparseTensorValue) for x in (a, b)):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if isinstance(a, SparseTensor | SparseTensorValue):
-        first = _checked(a)
+        first = checked(a)
         if not isinstance(b, SparseTensor | SparseTensorValue):
             return call("SparseTensorDenseAdd", *_parts(first), b)
         real = first.values.dtype
         if real is not None and real.is_complex:
             real = real.real_dtype
         limit = as_tensor(0 if least is None else least, real)
-        return SparseTensor(*call("SparseAdd", *_parts(first), *_parts(_checked(b)), limit))
-    return call("SparseTensorDenseAdd", *_parts(_checked(b)), a)
+        return SparseTensor(*call("SparseAdd", *_parts(first), *_parts(checked(b)), limit))
+    return call("SparseTensorDenseAdd", *_parts(checked(b)), a)
 
 
 def _parts(given: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -159,7 +159,7 @@ def _parts(given: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _extremum(op_type: str, a: Any, b: Any, name: str | None) -> SparseTensor:
-    one, other = _checked(a), _checked(b)
+    one, other = checked(a), checked(b)
     found = call(op_type, *_parts(one), *_parts(other), name=name)
     return SparseTensor(found[0], found[1], one.dense_shape)
 
@@ -182,7 +182,7 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
     """The axes in the order of `perm`, reversed if None. Of any dtype. `perm` is a
     permutation, which nobody checks. Raises `TypeError` for what is not sparse."""
     with name_scope(name, "SparseTranspose"):
-        given = _checked(sp_input)
+        given = checked(sp_input)
         if perm is None:
             rank = given.dense_shape.shape.with_rank(1)[0].value
             if rank is None:
@@ -195,7 +195,7 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
 def sparse_expand_dims(sp_input: Any, axis: int | None = None, name: str | None = None) -> Any:
     """With a dimension of size 1 at `axis`, -1 if None. Of any dtype. Raises `ValueError` for an
     axis out of range."""
-    given = _checked(sp_input)
+    given = checked(sp_input)
     rank = given.dense_shape.shape.with_rank(1)[0].value
     if rank is None:
         raise ValueError("sparse_expand_dims needs a tensor of known rank")
@@ -212,7 +212,7 @@ def sparse_expand_dims(sp_input: Any, axis: int | None = None, name: str | None 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """The same elements in a tensor of `new_shape`, which holds the old one. Raises `ValueError`
     without it."""
-    given = _checked(sp_input)
+    given = checked(sp_input)
     if new_shape is None:
         from flowc.api.math.elementwise import maximum
         from flowc.api.math.reductions import reduce_max
@@ -226,7 +226,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
 def sparse_to_indicator(sp_input: Any, vocab_size: int, name: str | None = None) -> Tensor:
     """bool[..., vocab_size]: which numbers the last axis of a sparse tensor of integers has; floats
     are cut off. Raises `TypeError` for what is not sparse."""
-    given = _checked(sp_input)
+    given = checked(sp_input)
     with name_scope(name, "SparseToIndicator", [given.values]):
         ones = given.with_values(cast(given.values * 0 + 1, dtypes.bool_))
         merged = sparse_merge(given, ones, vocab_size)
@@ -245,9 +245,9 @@ def sparse_merge(
     are integers; floats are cut off. Raises `TypeError` for what is not sparse, `ValueError` for
     lists of different lengths."""
     several = isinstance(sp_ids, list | tuple) and not isinstance(sp_ids, SparseTensorValue)
-    ids = [_checked(item) for item in (sp_ids if several else [sp_ids])]
+    ids = [checked(item) for item in (sp_ids if several else [sp_ids])]
     sizes = list(vocab_size) if several else [vocab_size]
-    values = _checked(sp_values)
+    values = checked(sp_values)
     if len(ids) != len(sizes):
         raise ValueError("sp_ids and vocab_size have to have equal lengths.")
     with name_scope(name, "SparseMerge", [values.values]):

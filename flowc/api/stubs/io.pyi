@@ -23,6 +23,7 @@ __all__ = [
     "decode_json_example",
     "decode_png",
     "decode_raw",
+    "deserialize_many_sparse",
     "encode_base64",
     "encode_jpeg",
     "encode_png",
@@ -36,6 +37,8 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "read_file",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "tf_record_iterator",
     "write_file",
@@ -79,6 +82,9 @@ from flowc.api.io.record_files import TFRecordCompressionType as TFRecordCompres
 from flowc.api.io.record_files import TFRecordOptions as TFRecordOptions
 from flowc.api.io.record_files import TFRecordWriter as TFRecordWriter
 from flowc.api.io.record_files import tf_record_iterator as tf_record_iterator
+from flowc.api.sparse.serialized import deserialize_many_sparse as deserialize_many_sparse
+from flowc.api.sparse.serialized import serialize_many_sparse as serialize_many_sparse
+from flowc.api.sparse.serialized import serialize_sparse as serialize_sparse
 from flowc.api.strings.text import decode_base64 as decode_base64
 from flowc.api.strings.text import encode_base64 as encode_base64
 

@@ -20,6 +20,7 @@ from flowc.ir.dims import (
     is_nonnegative,
     maximum,
 )
+from flowc.ir.host_run import held
 from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims
@@ -284,7 +285,7 @@ def array_index(
 def _strided_slice(
     x: np.ndarray, begin: np.ndarray, end: np.ndarray, strides: np.ndarray, **masks: Any
 ) -> np.ndarray:
-    return np.asarray(x[array_index(x, begin, end, strides, masks)])
+    return held(x[array_index(x, begin, end, strides, masks)])
 
 
 slice_ = define(

@@ -1,12 +1,13 @@
-"""Sparse tensors as variants: as datasets hold them.
+"""Sparse tensors in one tensor: as variants, which datasets hold, and as strings.
 
-In: indices, values and sizes. Out: a vector of three variants, or a row of three for each row of a
-sparse tensor, and the other way round. Invariant: what a variant holds is not changed.
+In: indices, values and sizes. Out: a vector of three variants or strings, or a row of three for
+each row of a sparse tensor, and the other way round. Invariant: what a variant holds is not
+changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import InvalidArgumentError, UnsupportedError
+from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
@@ -25,7 +26,7 @@ from flowc.ir.types import Dims, shown_dims
 from flowc.ops.datasets.dataset import Array, kept
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import value_of
-from flowc.ops.strings.string_values import check_count
+from flowc.ops.strings.string_values import check_count, strings_of
 
 PARTS = 3
 
@@ -38,42 +39,113 @@ def sparse_variant(indices: Array, values: Array, sizes: Array) -> Array:
     return found
 
 
-def _serialize(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
-    return [sparse_variant(*(held(part) for part in inputs))]
+def _sparse_texts(indices: Array, values: Array, sizes: Array) -> Array:
+    """A vector of the three parts as messages."""
+    from flowc.encoding.tensor_message import packed_bytes  # late: few graphs need it
+
+    return strings_of([packed_bytes(part) for part in (indices, values, sizes)], (PARTS,))
 
 
-def _serialize_rows(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
-    indices, values, sizes = (held(part) for part in inputs)
+def _form(out_type: str) -> Callable[[Array, Array, Array], Array]:
+    return _sparse_texts if out_type == dtypes.string.name else sparse_variant
+
+
+def _components(inputs: Sequence[Any]) -> tuple[Array, Array, Array]:
+    indices, values, sizes = found = [held(part) for part in inputs]
+    kinds = (("indices", 2, "matrix"), ("values", 1, "vector"), ("shape", 1, "vector"))
+    for part, (name, rank, words) in zip(found, kinds):
+        if part.ndim != rank:
+            raise InvalidArgumentError(
+                f"Input {name} should be a {words} but received shape {shown_dims(part.shape)}"
+            )
+    return indices, values, sizes
+
+
+def _serialize(inputs: Sequence[Any], types: Sequence[DType], *, out_type: str) -> list[Array]:
+    return [_form(out_type)(*_components(inputs))]
+
+
+def _check_places(indices: Array, sizes: Array) -> None:
+    """That the places of elements lie inside and are in order."""
+    if np.any(sizes < 0):
+        raise InvalidArgumentError(
+            f"Expected shape dimensions to be non-negative, got {sizes[sizes < 0][0]}"
+        )
+    outside = np.any((indices < 0) | (indices >= sizes), axis=1)
+    steps = np.diff(indices, axis=0)
+    first = np.take_along_axis(steps, np.argmax(steps != 0, axis=1)[:, None], axis=1)[:, 0]
+    wrong = np.flatnonzero(outside | np.append(False, first <= 0)[: len(indices)])
+    if not len(wrong):
+        return
+    k = wrong[0]
+    place = f"indices[{k}] = [{','.join(map(str, indices[k]))}]"
+    if outside[k]:
+        shown = ",".join(map(str, sizes))
+        raise InvalidArgumentError(f"{place} is out of bounds: need 0 <= index < [{shown}]")
+    fault = "out of order" if first[k - 1] else "repeated"
+    raise InvalidArgumentError(
+        f"{place} is {fault}. Many sparse ops require sorted indices.\n"
+        "    Use `tf.sparse.reorder` to create a correctly ordered copy."
+    )
+
+
+def _serialize_rows(inputs: Sequence[Any], types: Sequence[DType], *, out_type: str) -> list[Array]:
+    indices, values, sizes = _components(inputs)
     if len(sizes) < 2:
-        raise InvalidArgumentError("Rank of input SparseTensor should be > 1, but saw rank: 1")
-    count = int(sizes[0])
-    if count < 0:
-        raise InvalidArgumentError(f"a sparse tensor of {count} rows")
+        raise InvalidArgumentError(
+            f"Rank of input SparseTensor should be > 1, but saw rank: {len(sizes)}"
+        )
+    if len(indices) != len(values) or indices.shape[1] != len(sizes):
+        raise InvalidArgumentError(
+            f"indices {shown_dims(indices.shape)}, values {shown_dims(values.shape)} and shape "
+            f"{shown_dims(sizes.shape)} are of no sparse tensor"
+        )
+    _check_places(indices, sizes)
+    count, form = int(sizes[0]), _form(out_type)
     check_count(count, "rows of a sparse tensor")
     starts = np.searchsorted(indices[:, 0], np.arange(count + 1))
     found = np.empty((count, PARTS), object)
     for k in range(count):
         part = slice(starts[k], starts[k + 1])
-        found[k] = sparse_variant(np.ascontiguousarray(indices[part, 1:]), values[part], sizes[1:])
+        found[k] = form(np.ascontiguousarray(indices[part, 1:]), values[part], sizes[1:])
     return [found]
+
+
+def _part(item: Any) -> Array:
+    """What a variant or a string holds."""
+    if isinstance(item, HostValue):
+        return item.value
+    from flowc.encoding.tensor_message import array_of
+
+    try:
+        return array_of(item)
+    except ValueError:
+        raise InvalidArgumentError("Could not parse serialized proto") from None
 
 
 def _checked_parts(k: int, row: Array, dtype: DType) -> list[Array]:
     """The three parts that a row holds, the k-th: of the dtype, and of shapes that fit."""
-    if not all(isinstance(item, HostValue) for item in row):
-        raise InvalidArgumentError("Could not parse serialized proto")
-    indices, values, sizes = found = [item.value for item in row]
-    kinds = ((2, "an index matrix"), (1, "a values vector"), (1, "a shape vector"))
+    indices, values, sizes = found = [_part(item) for item in row]
+    kinds = (
+        (2, "to represent an index matrix but received shape"),
+        (1, "to represent a values vector but received shape"),
+        (1, "to be a shape vector but its shape is"),
+    )
     for part, (rank, words) in enumerate(kinds):
         if found[part].ndim != rank:
             raise InvalidArgumentError(
-                f"Expected serialized_sparse[{k}, {part}] to represent {words} but received shape "
+                f"Expected serialized_sparse[{k}, {min(part, 1)}] {words} "
                 f"{shown_dims(found[part].shape)}"
             )
-    if values.dtype != dtype.numpy:
+        if part != 1 and found[part].dtype != np.int64:
+            raise InvalidArgumentError(
+                f"Expected serialized_sparse[{k}, {part}] to hold int64, but it holds "
+                f"{_dtype_of(found[part])}"
+            )
+    if _dtype_of(values) != dtype_shown(dtype):
         raise InvalidArgumentError(
             f"Requested SparseTensor of type {dtype_shown(dtype)} but SparseTensor[{k}].values"
-            f".dtype() == {dtype_shown(dtypes.as_dtype(values.dtype))}"
+            f".dtype() == {_dtype_of(values)}"
         )
     if len(indices) != len(values):
         raise InvalidArgumentError(
@@ -86,6 +158,11 @@ def _checked_parts(k: int, row: Array, dtype: DType) -> list[Array]:
             f"[{k}].shape but they do not: {indices.shape[1]} vs. {len(sizes)}"
         )
     return found
+
+
+def _dtype_of(array: Array) -> str:
+    found = dtypes.string if array.dtype.hasobject else dtypes.as_dtype(array.dtype)
+    return dtype_shown(found)
 
 
 def _deserialize(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
@@ -138,53 +215,58 @@ def _infer_parts(c: Inference) -> list[Dims]:
     return [(count, rank), (count,), (rank,)]
 
 
+def _infer_one_or_many(c: Inference) -> list[Dims]:
+    _check_last(c)
+    return _infer_parts(c)
+
+
+def _infer_many(c: Inference) -> list[Dims]:
+    c.need_rank(0, 2, f"Shape must be rank 2 but is rank {c.rank(0)}")
+    _check_last(c)
+    return _infer_parts(c)
+
+
+def _check_last(c: Inference) -> None:
+    dims = c.dims(0)
+    if not dims or (isinstance(dims[-1], int) and dims[-1] != PARTS):
+        raise c.fail(f"Dimension must be {PARTS} but is {dims[-1] if dims else 'none'}")
+
+
 def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, step: Op) -> Sequence[Bound]:
-    if attrs.get("out_type", dtypes.variant) is not dtypes.variant:
-        raise UnsupportedError(f"'{x.name}' writes a sparse tensor as text, which flowc does not")
     values: list[Value] = [value_of(x, bound) for bound in inputs]
-    given = {name: attrs[name] for name in ("dtype",) if name in attrs}
+    given = {name: attrs[name] for name in ("dtype", "out_type") if name in attrs}
     return x.b.emit(step, values, given).outputs
 
 
-_PARTS = "sparse_indices: i64, sparse_values: T, sparse_shape: i64"
-for _op_type, _arguments, _function, _infer, _step_arguments in (
-    (
-        "SerializeSparse",
-        f"({_PARTS}; T: type, out_type: {{string, variant}} = string)"
-        " -> serialized_sparse: out_type",
-        _serialize,
-        _infer_vector,
-        f"({_PARTS}; T: type) -> serialized: string",
-    ),
-    (
-        "SerializeManySparse",
-        f"({_PARTS}; T: type, out_type: {{string, variant}} = string)"
-        " -> serialized_sparse: out_type",
-        _serialize_rows,
-        _infer_rows,
-        f"({_PARTS}; T: type) -> serialized: string",
-    ),
-    (
-        "DeserializeSparse",
-        "(serialized_sparse: Tserialized; dtype: type, Tserialized: {string, variant} = string)"
-        " -> sparse_indices: i64, sparse_values: dtype, sparse_shape: i64",
-        _deserialize,
-        _infer_parts,
-        "(serialized: string; dtype: type)"
-        " -> sparse_indices: i64, sparse_values: dtype, sparse_shape: i64",
-    ),
-):
-    _host = Host(_function, _op_type, only_reads=True)
-    _step = define(
-        f"sparse_step:{_op_type}",
-        f"_{_op_type}{_step_arguments}",
-        infer=_infer,
-        lowering=_host,
-    )
+def _define(op_type: str, arguments: str, step: str, function: Any, infer: Any) -> None:
+    settings = ("out_type",) if "out_type" in step else ()
+    host = Host(function, op_type, settings, only_reads=True)
+    made = define(f"sparse_step:{op_type}", f"_{op_type}{step}", infer=infer, lowering=host)
     define(
-        f"sparse:{_op_type}",
-        f"{_op_type}{_arguments}",
-        infer=_infer,
-        lowering=Extracted(partial(_emit, step=_step), _host),
+        f"sparse:{op_type}",
+        f"{op_type}{arguments}",
+        infer=infer,
+        lowering=Extracted(partial(_emit, step=made), host),
         traits=frozenset({"may_block"}),
     )
+
+
+_FORMS = "{string, variant} = string"
+_GIVEN = (
+    "(sparse_indices: i64, sparse_values: T, sparse_shape: i64; T: type,"
+    f" out_type: {_FORMS}) -> serialized_sparse: "
+)
+_FOUND = "dtype: type) -> sparse_indices: i64, sparse_values: dtype, sparse_shape: i64"
+_HELD = "(serialized_sparse: string; "
+_EITHER = "(serialized_sparse: Tserialized; "
+
+_define("SerializeSparse", _GIVEN + "out_type", _GIVEN + "string", _serialize, _infer_vector)
+_define("SerializeManySparse", _GIVEN + "out_type", _GIVEN + "string", _serialize_rows, _infer_rows)
+_define(
+    "DeserializeSparse",
+    _EITHER + _FOUND.replace(")", f", Tserialized: {_FORMS})"),
+    _HELD + _FOUND,
+    _deserialize,
+    _infer_one_or_many,
+)
+_define("DeserializeManySparse", _HELD + _FOUND, _HELD + _FOUND, _deserialize, _infer_many)

@@ -100,7 +100,7 @@ def readable(x: Extractor, contents: ListValue, shape: Partial) -> ListValue | N
     what the reader says of them."""
     partial = merged(contents.partial, shape)
     if contents.common is not None:
-        merged(contents.common, shape)
+        merged(shape, contents.common)
         return contents
     element = complete(partial)
     if element is None or contents.dtype is dtypes.variant:
@@ -371,6 +371,13 @@ def sum_of_lists(
         raise UnsupportedError(f"'{x.name}' adds optionals, which flowc does not")
     if len(lists) != len(inputs):
         raise InvalidArgumentError(f"'{x.name}' adds lists to tensors")
+    for one in lists[1:]:
+        rows, count = lists[0].rows, one.rows
+        if x.always_runs and isinstance(rows, int) and isinstance(count, int) and rows != count:
+            raise InvalidArgumentError(
+                "Trying to add two lists of tensors with different lengths. "
+                f"One is {rows} and the other is {count}"
+            )
     held = [c for c in lists if c.held is not None]
     added = [c for c in held if not is_new(values_of(c)[0], 0)]
     if any(must_be_ragged(x, held[0], c.element or ()) for c in held):

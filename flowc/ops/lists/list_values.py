@@ -113,6 +113,16 @@ def known_numbers(x: Extractor, value: Value) -> Known:
     return tuple(d if lasts else None for d, lasts in zip(found, lasting))
 
 
+def known_indices(x: Extractor, indices: Value) -> list[int]:
+    """Those that are known when the graph is extracted, where every run will use them: what a
+    branch or loop does with them is an error only in a run that gets there."""
+    content = x.b.content(indices) if x.always_runs else None
+    if content is None:
+        return []
+    found = [as_dim(d) for d in content.reshape(-1)]
+    return [d for d in found if isinstance(d, int)]
+
+
 def with_sizes(b: Builder, item: Value, known: Sequence[Dim | None]) -> Value:
     """An element that holds sizes, of which some are known: the run reads the others from it."""
     places = [i for i, d in enumerate(known) if d is None]

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
+from flowc.ir.dims import Dim
 from flowc.ir.extraction import (
     Bound,
     Columns,
@@ -24,6 +27,7 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, define
+from flowc.ir.types import Dims
 from flowc.ops.lists.dense_lists import ACCESS, MODIFY
 from flowc.ops.lists.list_gradients import LIST_GRADIENTS
 from flowc.ops.lists.list_operations import (
@@ -38,12 +42,15 @@ from flowc.ops.lists.list_operations import (
     typed_for,
     whole,
     with_elements,
+    zeros,
 )
 from flowc.ops.lists.list_values import (
     Faults,
     Partial,
+    complete,
     counts_to,
     fits,
+    known_indices,
     known_when_extracted,
     merged,
     rows_for,
@@ -57,6 +64,7 @@ from flowc.ops.lists.variant_lists import (
     as_element,
     as_item,
     check_dtype,
+    check_indices,
     check_takes,
     list_of,
     readable_list,
@@ -68,6 +76,15 @@ POP = "Trying to pop from an empty list."
 GATHER = "Trying to gather element {value} in a list with {extent} elements."
 SCATTER = "TensorListScatter: Trying to scatter at index {value} in list with size {extent}"
 MERGE = "PartialTensorShape: Incompatible shapes during merge: {one} vs. {other}"
+SET = (
+    "Tried to set a tensor with incompatible shape at a list index. Item element shape: {} list "
+    "shape: {}"
+)
+APPEND = (
+    "Tried to append a tensor with incompatible shape to a list. Op element shape: {} list shape: "
+    "{}"
+)
+SPECIFIED = "Specified a list with shape {1} from a tensor with shape {0}"
 SCATTERING = Faults(SCATTER, attrs={"message": SCATTER})
 SETTING = Faults(MODIFY)
 
@@ -97,7 +114,8 @@ def _emit_set(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     item = as_item(x, inputs[2])
     if attrs["resize_if_index_out_of_bounds"]:
         contents = resized(x, contents, rows_for(x.b, contents.rows, index))
-    check_takes(x, contents, item.type.dtype, item.dims, "set")
+    check_indices(x, contents, index, MODIFY)
+    check_takes(x, contents, item.type.dtype, item.dims, SET)
     typed = typed_for(x, contents, item.type.dtype, item.dims)
     return [with_elements(x, typed, index, item, SETTING)]
 
@@ -107,7 +125,11 @@ def _emit_get(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     dtype = attrs["element_dtype"]
     if dtype is dtypes.variant:
         shape = None
-    contents = readable_list(x, inputs[0], dtype, shape, UNSET)
+    contents = list_of(x, inputs[0])
+    check_indices(x, contents, index, ACCESS)
+    if contents.common is not None and not fits(shape, contents.common):
+        shape = None  # which only tells what is not set
+    contents = readable_list(x, contents, dtype, shape, UNSET)
     faults = Faults(ACCESS, UNSET.format(shape_shown(contents.partial)))
     return [as_element(element_at(x, contents, index, faults, shape), dtype)]
 
@@ -122,7 +144,7 @@ def _emit_push(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
     ):
         return [pushed(x, contents, item)]
     value = as_item(x, item)
-    check_takes(x, contents, value.type.dtype, value.dims, "append")
+    check_takes(x, contents, value.type.dtype, value.dims, APPEND)
     return [pushed(x, contents, value)]
 
 
@@ -135,6 +157,8 @@ def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     if contents.rows == 0:
         raise InvalidArgumentError(POP)
     shape = None if dtype is dtypes.variant else shape_input(x, value_of(x, inputs[1]))
+    if contents.common is not None and not fits(shape, contents.common):
+        shape = None
     fault = "Trying to read an uninitialized tensor but element_shape is not fully defined.{}"
     contents = readable_list(x, contents, dtype, shape, fault)
     unset = fault.format(shape_shown(merged(contents.partial, shape)))
@@ -151,7 +175,7 @@ def _emit_concat_lists(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> S
         return [b if a.rows == 0 else a]
     for one, other in ((a, b), (b, a)):
         if other.element is not None and not isinstance(one.held, Ragged):
-            check_takes(x, one, other.dtype, other.element, "append")
+            check_takes(x, one, other.dtype, other.element, APPEND)
     return [one_behind_other(x, a, b)]
 
 
@@ -188,17 +212,18 @@ def _rows(x: Extractor, tensor: Value, partial: Partial) -> ListValue:
             f"Tensor must be at least a vector, but saw shape: {shape_shown(tensor.dims)}"
         )
     if not fits(partial, tensor.dims[1:]):
-        raise InvalidArgumentError(
-            "Specified a list with shape "
-            f"{shape_shown(partial)} from a tensor with shape {shape_shown(tensor.dims[1:])}"
-        )
+        shapes = shape_shown(tensor.dims[1:]), shape_shown(partial)
+        raise InvalidArgumentError(SPECIFIED.format(*shapes))
     return whole(ListValue(tensor.type.dtype, 0, partial=partial, home=x.b), tensor)
 
 
 def _emit_scatter(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     tensor, indices, shape, *count = (value_of(x, bound) for bound in inputs)
     partial = shape_input(x, shape)
+    _check_scattered(tensor, indices)
     wanted = size_of(x.b, count[0]) if count else -1
+    if any(k < 0 for k in known_indices(x, indices)):
+        raise InvalidArgumentError("Indices in TensorListScatter must all be non-negative.")
     if wanted == -1:
         wanted = rows_for(x.b, 0, indices)
     elif isinstance(wanted, int) and wanted < -1:
@@ -209,29 +234,64 @@ def _emit_scatter(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequen
     return [_scattered(x, contents, indices, tensor)]
 
 
-def _scattered(x: Extractor, contents: ListValue, indices: Value, tensor: Value) -> ListValue:
-    (rows, *given), (count,) = tensor.dims, indices.dims
+def _check_scattered(tensor: Value, indices: Value) -> None:
+    """That there is a row for each index."""
+    if not tensor.type.rank:
+        raise InvalidArgumentError("Tensor must be at least a vector, but saw shape: []")
+    rows, (count,) = tensor.dims[0], indices.dims
     if isinstance(rows, int) and isinstance(count, int) and rows != count:
         raise InvalidArgumentError(
-            f"Expected len(indices) == tensor.shape[0], but saw: {count} vs. {rows}"
+            f"Invalid number of rows in input tensor. Expected: {count} Actual: {rows}"
         )
-    check_takes(x, contents, tensor.type.dtype, tuple(given), "scatter")
-    typed = typed_for(x, contents, tensor.type.dtype, tuple(given))
+
+
+def _scattered(x: Extractor, contents: ListValue, indices: Value, tensor: Value) -> ListValue:
+    given = tensor.dims[1:]
+    check_indices(x, contents, indices, SCATTER)
+    check_takes(x, contents, tensor.type.dtype, given, SPECIFIED)
+    typed = typed_for(x, contents, tensor.type.dtype, given)
     return with_elements(x, typed, indices, tensor, SCATTERING)
 
 
 def _emit_scatter_into(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     contents = list_of(x, inputs[0])
     tensor, indices = value_of(x, inputs[1]), value_of(x, inputs[2])
+    _check_scattered(tensor, indices)
     grown = resized(x, contents, rows_for(x.b, contents.rows, indices))
     return [_scattered(x, grown, indices, tensor)]
 
 
+UNUSED = "Unused values in tensor. Length of tensor: {extent} Values used: {value}"
+
+
+def _check_pieces(extent: Dim, lengths: Sequence[int], count: Dims) -> None:
+    """That lengths, as far as they are known, are those of pieces of `extent` rows."""
+    used = 0
+    for length in lengths:
+        if length < 0:
+            raise InvalidArgumentError(f"Invalid value in lengths: {length}")
+        if isinstance(extent, int) and used + length > extent:
+            raise InvalidArgumentError(
+                f"Attempting to slice [{used}, {used + length}] from tensor with length {extent}"
+            )
+        used += length
+    if lengths and isinstance(extent, int) and count == (len(lengths),) and used < extent:
+        raise InvalidArgumentError(UNUSED.format(extent=extent, value=used))
+
+
 def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     tensor, shape, lengths = (value_of(x, bound) for bound in inputs)
-    unused = "Unused values in tensor. Length of tensor: {extent} Values used: {value}"
-    contents = ListValue(tensor.type.dtype, 0, partial=shape_input(x, shape), home=x.b)
-    found = split(x, contents, tensor, lengths, unused)
+    partial = shape_input(x, shape)
+    if not tensor.type.rank:
+        raise InvalidArgumentError("Tensor must be at least a vector, but saw shape: []")
+    if partial is not None and not fits(partial[1:], tensor.dims[1:]):
+        raise InvalidArgumentError(
+            f"tensor shape {shape_shown(tensor.dims)} is not compatible with element_shape "
+            f"{shape_shown(partial)}"
+        )
+    _check_pieces(tensor.dims[0], known_indices(x, lengths), lengths.dims[:1])
+    contents = ListValue(tensor.type.dtype, 0, partial=partial, home=x.b)
+    found = split(x, contents, tensor, lengths, UNUSED)
     if isinstance(found.held, DenseItems):
         return [_rows(x, found.held.buffer, found.partial)]
     return [found]
@@ -242,7 +302,10 @@ def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
 
 def _emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     indices, shape = value_of(x, inputs[1]), shape_input(x, value_of(x, inputs[2]))
-    fault = UNSET
+    check_indices(x, list_of(x, inputs[0]), indices, GATHER)
+    fault = (
+        "Tried to gather uninitialized tensors from a list with non-fully-defined element_shape: {}"
+    )
     if indices.type.size == 0:
         fault = "Tried to gather 0-elements from a list with non-fully-defined shape: {}"
     contents = readable_list(x, inputs[0], attrs["element_dtype"], shape, fault)
@@ -258,7 +321,10 @@ def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
         raise InvalidArgumentError(
             f"Operation expected a list with {wanted} elements but got a list with {rows} elements."
         )
-    fault = UNSET
+    fault = (
+        "Tried to stack list which only contains uninitialized tensors and has a non-fully-defined "
+        "element_shape: {}"
+    )
     if rows == 0:
         fault = "Tried to stack elements of an empty list with non-fully-defined element_shape: {}"
     shape = shape_input(x, value_of(x, inputs[1]))
@@ -286,9 +352,36 @@ def _emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
             "All except the first dimension must be fully defined when concating an empty tensor "
             "list. element_shape: {}"
         )
+    elif contents.element is None and not isinstance(contents.held, Ragged):
+        stated = merged(contents.partial, partial)
+        if stated is None or complete(stated[1:]) is None:
+            raise InvalidArgumentError(
+                "Trying to concat list with only uninitialized tensors but element_shape_except_"
+                f"first_dim is not fully defined: {shape_shown(stated and stated[1:])}"
+            )
+        if stated[0] is None:
+            lengths = value_of(x, inputs[2]) if len(inputs) > 2 else None
+            return _unset_pieces(x, contents, complete(stated[1:]) or (), lengths)
     contents = readable_list(x, contents, attrs["element_dtype"], partial, fault)
     faults = Faults(unset=UNSET.format(shape_shown(partial)), unlike=MERGE)
     return joined(x, contents, faults, partial)
+
+
+def _unset_pieces(
+    x: Extractor, contents: ListValue, rest: Dims, lengths: Value | None
+) -> tuple[Value, Value]:
+    """What the elements of a list that were all never set make together: zeros, as long as
+    `lengths` says of each."""
+    b, rows = x.b, contents.rows
+    given: Dim = 0 if lengths is None else lengths.dims[0]
+    if lengths is None or (isinstance(rows, int) and isinstance(given, int) and given < rows):
+        raise InvalidArgumentError(
+            f"List contains uninitialized tensor at index {given} but leading_dims has only "
+            f"{given} elements."
+        )
+    used = b.slice(lengths, np.array([0], np.int32), b.sizes((rows,)))
+    total = size_of(b, b.sum(used, np.int32(0)))
+    return zeros(b, (total, *rest), contents.dtype), used
 
 
 # -- records: for each emitter names in IR text, with TensorFlow's signatures

@@ -25,6 +25,7 @@ from flowc.ops.lists.list_values import (
     complete,
     dtype_shown,
     fits,
+    known_indices,
     merged,
     shape_shown,
 )
@@ -88,14 +89,22 @@ def check_dtype(x: Extractor, held: DType, asked: DType) -> None:
         )
 
 
-def check_takes(x: Extractor, contents: ListValue, dtype: DType, given: Dims, verb: str) -> None:
-    """Refuses elements of a dtype and of dims that are not those of a list."""
+def check_takes(x: Extractor, contents: ListValue, dtype: DType, given: Dims, fault: str) -> None:
+    """Refuses elements of a dtype and of dims that are not those of a list. `fault`: the message
+    for two shapes, of the element and of the list."""
     check_dtype(x, contents.dtype, dtype)
     if not fits(contents.partial, given):
-        raise InvalidArgumentError(
-            f"Tried to {verb} a tensor with incompatible shape to a list. Op element shape: "
-            f"{shape_shown(given)} list shape: {shape_shown(contents.partial)}"
-        )
+        raise InvalidArgumentError(fault.format(shape_shown(given), shape_shown(contents.partial)))
+
+
+def check_indices(x: Extractor, contents: ListValue, indices: Value, fault: str) -> None:
+    """Refuses indices that are known to lie outside of a list, also where nothing reads what they
+    would change."""
+    extent = contents.rows
+    for k in known_indices(x, indices):
+        if k < 0 or (isinstance(extent, int) and k >= extent):
+            shown = extent if isinstance(extent, int) else "?"
+            raise InvalidArgumentError(fault.format(value=k, extent=shown))
 
 
 def readable_list(

@@ -188,6 +188,13 @@ EXPRESSIONS = {
     "decode_csv of too many fields": lambda: tf.io.decode_csv(
         unsized(np.array([b"1,2,3"], object)), [0, 0]
     ),
+    "serialized sparse tensors": lambda: tf1.deserialize_many_sparse(
+        tf1.serialize_many_sparse(_sparse()), tf.float32, rank=2
+    ),
+    "serialized sparse texts": lambda: tf1.serialize_many_sparse(
+        tf.SparseTensor([[0, 1], [2, 0]], ["a", ""], [3, 4])
+    ),
+    "serialized sparse out of order": lambda: tf1.serialize_many_sparse(_sparse(-1)),
     "parse_tensor": lambda: tf.io.parse_tensor(tf.io.serialize_tensor(m(2, 3)), tf.float32),
     "parse_example": lambda: (lambda f: [f["a"], f["b"], f["c"].indices, f["c"].values])(
         tf.io.parse_example(tf.constant(EXAMPLES), SCHEMA)
