@@ -128,7 +128,8 @@ def _by_record(
         x = NodeExtractor(region.extraction, scope, name, region.callers, shapes)
         given = [_given(region, key, i, bound) for i, bound in enumerate(inputs)]
         full = with_defaults(record, attrs)
-        _check_types(scope, record, given, full)
+        if isinstance(record.lowering, Extracted):
+            _check_types(scope, record, given, full)
         return emit(x, given, full)
     if "identity" in record.traits and _passes(region, key, record, inputs[0]):
         return [_given(region, key, 0, inputs[0])]

@@ -62,7 +62,7 @@ def _value_fault(definition: AttrDef, kind: str, value: Any) -> str | None:
 
 
 def _expected(definition: AttrDef, found: Any, expected: str) -> str:
-    shown = str(found) if isinstance(found, DType) else repr(found)
+    shown = found.short if isinstance(found, DType) else repr(found)
     if len(shown) > 60:
         shown = shown[:57] + "..."
     return f"attr {definition.name!r} is {shown}, expected {expected}"

@@ -72,7 +72,7 @@ def _fits(c: Inference, body: ScalarBody, inputs: Sequence[DType], gives: DType 
 
 
 def _shown(inputs: Sequence[DType]) -> str:
-    return "(" + ", ".join(map(str, inputs)) + ")"
+    return "(" + ", ".join(dtype.short for dtype in inputs) + ")"
 
 
 def _broadcasts(c: Inference, operand: int, dims: Dims) -> None:

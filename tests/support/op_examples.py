@@ -169,6 +169,9 @@ def _elements(op: Op, operand: Operand, dtype: DType, seed: str, position: int) 
 def _far_from_singular(array: np.ndarray, definite: bool) -> np.ndarray:
     n = array.shape[-1]
     wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    if definite:
+        # In sixteenths: products and their sums are exact, in whatever order a processor adds them.
+        wide = np.round(wide * 16) / 16
     own = wide @ np.conj(np.swapaxes(wide, -1, -2)) if definite else wide
     return (own + n * np.eye(n)).astype(array.dtype)
 

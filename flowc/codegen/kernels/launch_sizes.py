@@ -55,10 +55,10 @@ def is_small(node: Node) -> bool:
 
 
 def with_sizes_of_launch(launch: Launch, target: Target) -> Launch:
-    """The launch with a kernel for any sizes; the same where the kernel is no nest, or where LLVM
-    would add up in another order than for the known sizes."""
+    """The launch with a kernel for any sizes; the same where the kernel is no nest, where a device
+    runs it, or where LLVM would add up in another order than for the known sizes."""
     nest = launch.kernel.nest
-    if nest is None or not _keeps_bits(nest):
+    if type(launch) is not Launch or nest is None or not _keeps_bits(nest):
         return launch
     sizes = _Sizes(dict(zip(nest.ints, launch.ints)))
     body = sizes.block(nest.body)

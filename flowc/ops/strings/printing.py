@@ -290,7 +290,7 @@ def _emit_assert(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
 
 
 def _infer_condition(c: Inference) -> list[Dims]:
-    c.need_rank(0, 0, "the condition must be a scalar")
+    c.need_rank(0, 0, f"In[0] should be a scalar: {shown_dims(c.dims(0))}")
     return []
 
 
