@@ -165,6 +165,7 @@ def test_signals_wait_until_the_block_ends_and_then_come() -> None:
     came: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, _: came.append(number))
     ignored = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with signals_waiting():
             os.kill(os.getpid(), signal.SIGTERM)
@@ -183,6 +184,7 @@ def test_signals_wait_until_the_block_ends_and_then_come() -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
         signal.signal(signal.SIGHUP, ignored)
+        signal.signal(signal.SIGINT, interrupt)
 
 
 def test_only_the_main_thread_holds_signals_back() -> None:
