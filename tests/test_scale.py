@@ -88,7 +88,20 @@ def wide(count: int) -> Computation:
     return b.build(terms)
 
 
-GRAPHS = {f.__name__: f for f in (elementwise_chain, residual_blocks, views_everywhere, wide)}
+def sums_of_pairs(count: int) -> Computation:
+    """A tree, level by level: many clusters at a time that nobody reads as yet."""
+    b, x = started()
+    terms = [b.mul(x, np.float32(i)) for i in range(count // 4)]
+    while len(terms) > 1:
+        pairs = zip(terms[::2], terms[1::2])
+        terms = [b.tanh(b.add(p, q)) for p, q in pairs] + terms[len(terms) // 2 * 2 :]
+    return b.build(terms)
+
+
+GRAPHS = {
+    f.__name__: f
+    for f in (elementwise_chain, residual_blocks, views_everywhere, wide, sums_of_pairs)
+}
 
 
 def plan(c: Computation) -> None:

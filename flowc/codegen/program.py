@@ -28,6 +28,7 @@ from flowc.codegen.compiled import (
 )
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
+from flowc.codegen.kernels.alike import AlikeLaunches
 from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.kernels.launch_sizes import is_small, with_sizes_of_launch
 from flowc.codegen.llvm.compile import Processor, compile_module
@@ -85,6 +86,12 @@ def launches_of(
     bodies need none: the driver computes them. `shares_sizes`: what is small and runs once a run
     has kernels for any sizes."""
     found: dict[Node, tuple[Launch, ...]] = {}
+    small, others = AlikeLaunches(), AlikeLaunches()
+
+    def for_any_sizes(node: Node) -> tuple[Launch, ...]:
+        made = target.host.launches(node)
+        return tuple(with_sizes_of_launch(x, target.host) for x in made)
+
     stack = [c]
     while stack:
         region = stack.pop()
@@ -95,10 +102,9 @@ def launches_of(
                 case "cluster" if region is not c and is_direct(node):
                     found[node] = ()
                 case "cluster" if shares_sizes and region is c and is_small(node):
-                    made = target.host.launches(node)
-                    found[node] = tuple(with_sizes_of_launch(x, target.host) for x in made)
+                    found[node] = small.of(node, for_any_sizes)
                 case "cluster":
-                    found[node] = target.host.launches(node)
+                    found[node] = others.of(node, target.host.launches)
                 case "while":
                     stack += [node.attrs["condition"], node.attrs["body"]]
                 case "if":

@@ -10,8 +10,9 @@ cheap values read through them, float.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import takewhile
 
 from flowc.ir.bodies import size_definitions
 from flowc.ir.computation import Computation, Node, Value
@@ -48,7 +49,6 @@ class Cluster:
         self.full = full
         self.axes = axes
         self.nodes: list[Node] = []
-        self.start = self.end = -1  # positions of the nodes that stand first and last
 
     @property
     def folds_rows(self) -> bool:
@@ -82,9 +82,13 @@ class Grouping:
         self.users = c.users()
         self.results = set(c.results)
         self.cluster_of: dict[Node, Cluster] = {}
-        self.latest: dict[Cluster, None] = {}  # by their ends
         self.position = {n: i for i, n in enumerate(c.nodes)}
+        self.now = 0  # position of the node that is being added
         self.definitions = size_definitions(c)
+        self.readers: dict[Node, list[Node]] = {n: [] for n in c.nodes}  # in their order
+        for node in c.nodes:
+            for n in dict.fromkeys(self._needs(node)):
+                self.readers[n].append(node)
         self.floating: set[Node] = set()
         self.repeats: dict[Node, int] = {}  # of floating nodes: how often each is computed
         self.depth: dict[Node, int] = {}  # of floating nodes: how many stand in a row
@@ -164,25 +168,18 @@ class Grouping:
 
     def _add(self, node: Node) -> None:
         """Puts a node into a cluster that there is, or into one of its own."""
+        self.now = self.position[node]
         if isinstance(node.lowering, Elementwise) and self._join_elementwise(node):
             return
         if isinstance(node.lowering, Reduction) and self._join_reduction(node, node.lowering):
             return
         cluster = cluster_of(node)
         if cluster is not None:
-            cluster.start = self.position[node]
-            self._note(cluster, node)
+            self.cluster_of[node] = cluster
 
     def _join(self, cluster: Cluster, node: Node) -> None:
         cluster.nodes.append(node)
-        self._note(cluster, node)
-
-    def _note(self, cluster: Cluster, node: Node) -> None:
-        """Notes the last node of a cluster."""
-        cluster.end = self.position[node]
         self.cluster_of[node] = cluster
-        self.latest.pop(cluster, None)
-        self.latest[cluster] = None
 
     def _producers(self, node: Node) -> list[Cluster]:
         """Clusters that the node reads from directly, latest first."""
@@ -219,42 +216,38 @@ class Grouping:
         """The floating nodes that a node reads."""
         return [v.node for v in node.inputs if v.node in self.floating]
 
-    def _depends(self, nodes: list[Node], cluster: Cluster) -> bool:
-        """Whether any of the nodes is computed, through other clusters, from the cluster."""
-        if self._leads_to(nodes, cluster, cluster.start):
-            return True
-        # What stands before the cluster depends on it only through clusters on both sides of its
-        # beginning, and those are few.
-        spanning: list[Node] = []
-        for other in reversed(self.latest):
-            if other.end < cluster.start:
-                break
-            if other is not cluster and other.start < cluster.start:
-                spanning += other.nodes
-        if not self._leads_to(spanning, cluster, cluster.start):
-            return False
-        return self._leads_to(nodes, cluster, 0)
+    def _needs(self, node: Node) -> list[Node]:
+        """The nodes that stand before a node."""
+        return [*self.sources(node), *node.after]
 
-    def _leads_to(self, nodes: Iterable[Node], cluster: Cluster, first: int) -> bool:
-        """Whether a way back from the nodes, over none that stands before `first`, meets the
-        cluster."""
+    def _read_by(self, node: Node) -> Iterator[Node]:
+        """The nodes that a node stands before, of those that have been added."""
+        return takewhile(lambda n: self.position[n] <= self.now, self.readers[node])
+
+    def _depends(self, nodes: list[Node], cluster: Cluster) -> bool:
+        """Whether any of the nodes is computed, through other clusters, from the cluster. Walked
+        from both ends, until one of the walks is over: the cluster is often one that hardly anyone
+        reads as yet, or the nodes need little."""
+        sought = {self.cluster_of.get(n, n) for n in nodes}
+        back = self._reached(nodes, self._needs)
+        forth = self._reached(cluster.nodes, self._read_by)
+        return any(b is cluster or f in sought for b, f in zip(back, forth))
+
+    def _reached(
+        self, nodes: Iterable[Node], following: Callable[[Node], Iterable[Node]]
+    ) -> Iterator[Cluster | Node]:
+        """What the nodes lead to, and they, each once: clusters, and nodes that are in none."""
         stack = list(nodes)
-        seen: set[Node] = set()
+        seen: set[Cluster | Node] = set()
         while stack:
             node = stack.pop()
-            if node in seen:
+            met = self.cluster_of.get(node, node)
+            if met in seen:
                 continue
-            seen.add(node)
-            owner = self.cluster_of.get(node)
-            if owner is cluster:
-                return True
-            members = owner.nodes if owner is not None else [node]
-            for member in members:
-                seen.add(member)
-                for n in (*self.sources(member), *member.after):
-                    if self.position[n] >= first and n not in seen:
-                        stack.append(n)
-        return False
+            seen.add(met)
+            yield met
+            for member in met.nodes if isinstance(met, Cluster) else (met,):
+                stack += following(member)
 
     def _buffer_count(self, nodes: list[Node]) -> int:
         inside = set(nodes)
@@ -283,8 +276,6 @@ class Grouping:
         for other in self._producers(node):
             if other is not cluster and self._may_merge(cluster, other):
                 cluster.nodes += other.nodes
-                cluster.start = min(cluster.start, other.start)
-                del self.latest[other]
                 self.cluster_of.update(dict.fromkeys(other.nodes, cluster))
 
     def _may_merge(self, cluster: Cluster, other: Cluster) -> bool:

@@ -1,0 +1,40 @@
+"""What the attrs of nodes say, as keys of dictionaries.
+
+In: nodes. Out: keys that are equal for attrs that say the same: large constants are told apart by
+identity, small ones by value, sizes by their symbols. A key holds as long as what it was made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from flowc.ir.computation import Computation, Node
+from flowc.ir.dims import Expr
+from flowc.ir.scalar_body import ScalarBody
+
+SMALL = 4096  # bytes: constants up to this size are compared by value
+
+
+def attrs_key(node: Node, leaving_out: Sequence[str] = ()) -> Any:
+    """A key of a node's attrs, but for those that are left out."""
+    return tuple(sorted((n, _key(v)) for n, v in node.attrs.items() if n not in leaving_out))
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        array = cast(np.ndarray, value)
+        if array.nbytes > SMALL or array.dtype.hasobject:
+            return f"array at {id(array)}"
+        return f"{array.dtype} {array.shape} {array.tobytes()!r}"
+    if isinstance(value, Computation):
+        return f"body at {id(value)}"
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_key, cast(Sequence[Any], value)))
+    if isinstance(value, Expr):
+        return value  # which is told from others of equal text
+    if isinstance(value, ScalarBody):
+        return repr(value), tuple(i.dims for i in value.instructions)
+    return repr(value)
