@@ -218,7 +218,8 @@ def _unpack(value: np.ndarray, *, num: int, axis: int) -> list[np.ndarray]:
         raise InvalidArgumentError(
             f"Input shape axis {axis} must equal {num}, got shape {list(value.shape)}"
         )
-    return [np.asarray(part) for part in np.moveaxis(value, axis, 0)]
+    parts = np.moveaxis(value, axis, 0)
+    return [parts[i, ...] for i in range(num)]  # an array also of one string, whose end zeros stay
 
 
 def _lower_unpack(b: Any, node: Node) -> list[Value]:
