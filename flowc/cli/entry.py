@@ -185,13 +185,17 @@ def _is_short(error: BaseException) -> bool:
 
 
 def _has_met_its_limit() -> bool:
-    """Whether the process was given a limit of memory and has come near it."""
+    """Whether the process was given a limit of memory and has come near it, or finds no memory to
+    look."""
     import resource
 
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return False
-    status = Path("/proc/self/status").read_text()
+    try:
+        status = Path("/proc/self/status").read_text()
+    except MemoryError:
+        return True
     peak = next((line.split()[1] for line in status.splitlines() if "VmPeak" in line), "0")
     return int(peak) * 1024 > 0.9 * limit
 

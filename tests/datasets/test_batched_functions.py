@@ -95,7 +95,8 @@ def _results(case: str, size: int, calls: int | None, shuffled: bool) -> list[An
 def test_at_once_is_as_one_by_one(
     case: str, shuffled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for calls in (None, 2):
+    # Two threads take numbers from one stream in any order, as in TensorFlow.
+    for calls in (None,) if case == "images" else (None, 2):
         found = _results(case, 6, calls, shuffled)
         with monkeypatch.context() as patched:
             patched.setattr(MappedItems, "_many", lambda self, items: None)

@@ -7,6 +7,7 @@ the process: each case runs in a child, in which little memory can be had.
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ from case_child import outcomes
 from ending_cases import CASES as ENDINGS
 from size_faults import CASES as FAULTS
 from size_grid import CASES, KINDS
+
+from flowc.cli.entry import described
 
 TOO_LARGE = (
     "5, 5: output 0 would have more elements than any memory holds; "
@@ -104,3 +107,15 @@ def test_a_lack_of_memory_is_no_fault_of_flowc(mebibytes: int, tmp_path: Path) -
     done = subprocess.run(command, capture_output=True, text=True, env=few)
     assert done.returncode == 5, done.stderr
     assert "error[FL0508]" in done.stderr
+
+
+def test_no_memory_to_look_for_the_limit_is_a_lack_of_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_memory(*_: object) -> str:
+        raise MemoryError
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 28, 1 << 28))
+    monkeypatch.setattr(Path, "read_text", no_memory)
+    message, code = described(SystemError("returned NULL without setting an exception"))
+    assert code == 5 and "not enough memory" in message
