@@ -78,5 +78,6 @@ def test_interrupted_commands(tmp_path: Path) -> None:
         _, errors = child.communicate()
         assert time.monotonic() - sent < LONGEST
         whole_set, left = [library.with_suffix(".h"), library], sorted(library.parent.iterdir())
-        assert child.returncode in (0, 130, -signal.SIGINT), errors
+        before_flowc = errors.startswith("Could not import runpy")  # Python's own words
+        assert before_flowc or child.returncode in (0, 130, -signal.SIGINT), errors
         assert left == whole_set or (child.returncode and left == [])
