@@ -12,6 +12,7 @@ what all those that the rule takes agree on is the answer. Higher ranks are trus
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -96,22 +97,24 @@ class _Shapes(Builder):
 
     def _emit_chain(self, tensor: Tensor) -> Value | None:
         """The value of a constant, or of shape arithmetic; None for other tensors."""
-        order: list[Operation] = []
-        stack = [(tensor.op, False)]
-        while stack and len(order) <= CHAIN_LIMIT:
-            op, ready = stack.pop()
-            if ready:
-                order.append(op)
-            elif op not in self._emitted and self._followed(op):
-                stack.append((op, True))
-                stack += [(t.op, False) for t in op.inputs]
-        if len(order) > CHAIN_LIMIT:
-            return None
-        for op in order:
-            if op not in self._emitted:
+        near = self._nearest(tensor.op)
+        for op in inputs_first([tensor.op], lambda op: [t.op for t in op.inputs if t.op in near]):
+            if op in near:
                 self._emitted[op] = self._emit_operation(op)
         outputs = self._emitted.get(tensor.op)
         return None if outputs is None else outputs[tensor.value_index]
+
+    def _nearest(self, start: Operation) -> set[Operation]:
+        """The shape arithmetic behind an operation that is not emitted yet, the nearest first up to
+        the limit: what is farther away is unknown, and what is between still tells its part."""
+        found: set[Operation] = set()
+        waiting = deque([start])
+        while waiting and len(found) < CHAIN_LIMIT:
+            op = waiting.popleft()
+            if op not in found and op not in self._emitted and self._followed(op):
+                found.add(op)
+                waiting += [t.op for t in op.inputs]
+        return found
 
     def _followed(self, op: Operation) -> bool:
         record = tf_op(op.type)
@@ -132,6 +135,8 @@ class _Shapes(Builder):
             for tensor in op.inputs:
                 outputs = self._emitted.get(tensor.op)
                 value = None if outputs is None else outputs[tensor.value_index]
+                if value is None and tensor.base_dtype is resource:
+                    return None  # a handle beyond the limit
                 inputs.append(self.value(tensor) if value is None else value)
             return self.emit(record, inputs, node_attrs(record, op.attrs, {})).outputs
         except REFUSALS:

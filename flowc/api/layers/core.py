@@ -116,6 +116,9 @@ class Dropout(Layer):
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
+        if isinstance(self.rate, int | float) and self.rate == 0:
+            return identity(inputs)
+
         def dropped() -> Tensor:
             noise_shape = self.noise_shape
             if noise_shape is not None and not isinstance(noise_shape, Tensor):

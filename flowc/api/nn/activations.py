@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from flowc import dtypes
+from flowc.api.arrays import filling
 from flowc.api.arrays import shaping as arrays
+from flowc.api.arrays.selection import where
 from flowc.api.framework.basics import cast
 from flowc.api.framework.raw_ops import named
 from flowc.api.framework.scopes import name_scope
@@ -22,6 +22,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
+from flowc.graph.shape_inference import constant_elements
 
 relu = unary("Relu", "features")
 elu = unary("Elu", "features")
@@ -73,25 +74,39 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
         return 0.5 * x * (1.0 + elementwise.erf(x / 1.4142135623730951))
 
 
-def _over_axis(op_type: str, logits: Any, axis: int, name: str | None) -> Tensor:
-    """Softmax along any axis: moved to the end and back. Raises `InvalidArgumentError` for an axis
-    outside the rank."""
+def _over_axis(op_type: str, logits: Any, axis: Any, name: str | None) -> Tensor:
+    """Softmax along any axis: moved to the end and back, in TensorFlow's nodes. Raises
+    `InvalidArgumentError` for an axis outside the rank."""
     x = as_tensor(logits, name="logits")
     count = x.shape.ndims
-    if axis == -1 or (count is not None and axis == count - 1):
+    given = axis if isinstance(axis, Tensor) else int(axis)
+    known = constant_elements(given) if isinstance(given, Tensor) else given
+    place = None if known is None else int(known)
+    if place == -1 or (count is not None and place == count - 1):
         return output(op_type, x, name=name)
     if count is None:
         raise ValueError(f"{op_type} over the axis {axis} needs a tensor of known rank")
-    if not -count <= axis < count:
+    if place is not None and not -count <= place < count:
         raise InvalidArgumentError(
             f"`axis` must be in the range [{-count}, {count}) where {count} is the number of "
             f"dimensions in the input. Received: axis={axis}"
         )
-    order = list(np.arange(count))
-    order[axis], order[-1] = order[-1], order[axis]
-    with name_scope(name, op_type) as scope:
-        moved = output(op_type, arrays.transpose(x, order))
-        return arrays.transpose(moved, order, name=scope)
+    rank = arrays.rank(x)
+    if isinstance(given, Tensor):
+        given = where(elementwise.less(given, 0), given + rank, given)
+    elif given < 0:
+        given = given + rank
+    rank = arrays.rank(x)
+    given %= count
+
+    def swapped(tensor: Tensor, name: str | None = None) -> Tensor:
+        last = elementwise.subtract(rank, 1)
+        order = [filling.range(given), [last], filling.range(given + 1, last), [given]]
+        return arrays.transpose(tensor, arrays.concat(order, 0), name=name)
+
+    found = swapped(output(op_type, swapped(x)), name)
+    found.set_shape(x.shape)
+    return found
 
 
 def _softmax(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor]:
