@@ -42,3 +42,46 @@ def test_a_dropout_layer_that_drops_nothing_is_one_identity() -> None:
             before = len(_types())
             assert tf.layers.dropout(x, 0.0, training=training) is not x
             assert _types(before) == ["Identity"]
+
+
+def _cell(kind: str) -> tf.nn.rnn_cell.RNNCell:
+    cells = tf.nn.rnn_cell
+    if kind == "lstm":
+        return cells.BasicLSTMCell(3)
+    if kind == "layers":
+        dropped = [cells.DropoutWrapper(cells.LSTMCell(3), output_keep_prob=0.5) for _ in range(2)]
+        return cells.MultiRNNCell(dropped)
+    return cells.DropoutWrapper(
+        cells.GRUCell(3), 0.5, 0.6, 0.7, variational_recurrent=True, input_size=4, dtype=tf.float32
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "known", "count", "drawn"),
+    [
+        ("lstm", True, 144, [0.2818339, 2.3878284]),
+        ("layers", False, 270, [1.0529343, -0.8934997]),
+        ("variational", True, 186, [0.3369457, 1.77476]),
+    ],
+)
+def test_what_is_drawn_behind_a_recurrent_network_is_what_tensorflow_draws(
+    kind: str, known: bool, count: int, drawn: list[float]
+) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.set_random_seed(1)
+        x = tf.placeholder(tf.float32, [2, 3, 4] if known else [None, None, 4])
+        lengths = None if known else tf.placeholder(tf.int32, [None])
+        tf.nn.dynamic_rnn(_cell(kind), x, lengths, dtype=tf.float32)
+        assert len(_types()) == count
+        weights = tf.random_normal([2])
+        np.testing.assert_allclose(session.run(weights), drawn, rtol=1e-5)
+
+
+def test_a_state_of_zeros_is_made_for_a_batch_of_a_size_in_a_vector_and_on_a_device() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        cell = tf.nn.rnn_cell.DeviceWrapper(tf.nn.rnn_cell.GRUCell(2), "/cpu:0")
+        size = tf.placeholder(tf.int32, [1])
+        state = cell.zero_state(size, tf.float32)
+        assert state.name == "DeviceWrapperZeroState/GRUCellZeroState/zeros:0"
+        assert state.device == "/device:CPU:0" and state.shape.as_list() == [None, 2]
+        assert session.run(state, {size: [3]}).tolist() == [[0.0, 0.0]] * 3

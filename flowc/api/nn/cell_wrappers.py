@@ -13,6 +13,7 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.arrays.shaping import concat, split
 from flowc.api.framework import nest
+from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import add, clip_by_value, div, floor, multiply, sigmoid
 from flowc.api.math.reductions import matmul
 from flowc.api.nn.activations import tanh
@@ -24,6 +25,7 @@ from flowc.api.variables.initializers import Zeros
 from flowc.api.variables.variable_scope import get_variable
 from flowc.graph import Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.shape_inference import constant_elements
 
 
 class _Wrapper(RNNCell):
@@ -52,7 +54,8 @@ class _Wrapper(RNNCell):
         return self._cell.trainable_variables
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        return self._cell.zero_state(batch_size, dtype)
+        with name_scope(f"{type(self).__name__}ZeroState", None):
+            return self._cell.zero_state(batch_size, dtype)
 
 
 class ResidualWrapper(_Wrapper):
@@ -85,6 +88,10 @@ class DeviceWrapper(_Wrapper):
         with get_default_graph().device(self._device):
             return self._cell(inputs, state, scope=scope)
 
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        with get_default_graph().device(self._device):
+            return super().zero_state(batch_size, dtype)
+
 
 class DropoutWrapper(_Wrapper):
     """Dropout of the inputs, the state and the outputs of a cell.
@@ -110,9 +117,13 @@ class DropoutWrapper(_Wrapper):
         super().__init__(cell)
         self._keep = {"input": input_keep_prob, "state": state_keep_prob}
         self._keep["output"] = output_keep_prob
-        for name, keep in self._keep.items():
-            if isinstance(keep, int | float) and not 0.0 <= keep <= 1.0:
-                raise ValueError(f"Parameter {name}_keep_prob must be between 0 and 1: {keep}")
+        with name_scope("DropoutWrapperInit", None):
+            for name, given in self._keep.items():
+                tensor = as_tensor(given)
+                known = constant_elements(tensor)
+                self._keep[name] = tensor if known is None else float(known)
+                if known is not None and not 0.0 <= known <= 1.0:
+                    raise ValueError(f"Parameter {name}_keep_prob must be between 0 and 1: {given}")
         self._seed = seed
         self._chosen = dropout_state_filter_visitor or _without_memory
         self._noise: dict[str, list[Tensor]] = {}
@@ -134,13 +145,15 @@ class DropoutWrapper(_Wrapper):
         for name, structure in sizes.items():
             if name != "input" or self._drops("input"):
                 self._noise[name] = [
-                    random_uniform([1, *TensorShape(s).as_list()], seed=seed, dtype=dtype)
+                    random_uniform(
+                        concat([[1], TensorShape(s).as_list()], 0), seed=seed, dtype=dtype
+                    )
                     for s, seed in zip(nest.flatten(structure), self._seeds(name))
                 ]
 
     def _drops(self, name: str) -> bool:
         keep = self._keep[name]
-        return not isinstance(keep, int | float) or keep < 1.0
+        return isinstance(keep, Tensor) or keep < 1.0
 
     def _seeds(self, name: str) -> Any:
         """A seed for each tensor, from the wrapper's."""

@@ -25,8 +25,8 @@ from flowc.api.framework.basics import cast, constant, identity
 from flowc.api.framework.checks import Assert
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import equal, maximum, minimum
-from flowc.api.math.reductions import reduce_all, reduce_max
-from flowc.api.nn.rnn_cell import sizes_with
+from flowc.api.math.reductions import reduce_all, reduce_max, reduce_min
+from flowc.api.nn.rnn_cell import shape_parts
 from flowc.api.variables.variable_scope import variable_scope
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape, get_default_graph
@@ -65,7 +65,7 @@ def dynamic_rnn(
             checks = [_check_batch(lengths, batch_size)]
             with get_default_graph().control_dependencies(checks):
                 lengths = identity(lengths, name="CheckSeqLen")
-        steps = _Steps(cell, nest.pack_sequence_as(inputs, flat), state, lengths, batch_size)
+        steps = _Steps(cell, nest.pack_sequence_as(inputs, flat), state, lengths)
         outputs, final = steps.run(parallel_iterations or 32, swap_memory)
         if not time_major:
             outputs = nest.map_structure(_batch_and_time_swapped, outputs)
@@ -80,7 +80,6 @@ class _Steps:
     inputs: Any
     state: Any
     lengths: Tensor | None
-    batch_size: Any
 
     def __post_init__(self) -> None:
         self.state = nest.map_structure(as_tensor, self.state)
@@ -114,8 +113,12 @@ class _Steps:
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
         count = shape_of(self.flat[0])[0]
         sizes = nest.flatten(self.cell.output_size)
-        zero = [zeros(sizes_with(self.batch_size, s), self.dtype) for s in sizes]
-        last = count if self.lengths is None else reduce_max(self.lengths)
+        batch_size = _batch_size(self.flat)
+        zero = [zeros(concat(shape_parts(batch_size, s), 0), self.dtype) for s in sizes]
+        last = count
+        if self.lengths is not None:
+            reduce_min(self.lengths)  # nothing needs it: TensorFlow's node
+            last = reduce_max(self.lengths)
         time = constant(0, dtypes.i32, name="time")
         with name_scope("dynamic_rnn") as scope:
             base = scope
@@ -151,7 +154,8 @@ class _Steps:
             swap_memory=swap_memory,
         )
         stacked = [a.stack() for a in arrays]
-        for tensor, row in zip(stacked, rows):
+        for tensor, row, size in zip(stacked, rows, sizes):
+            shape_parts(self.static, size)  # as for the state of zeros
             tensor.set_shape(TensorShape([self.static[0]]).concatenate(row))
         return nest.pack_sequence_as(self.cell.output_size, stacked), final
 
@@ -159,12 +163,12 @@ class _Steps:
         self, time: Tensor, zero: Sequence[Tensor], row: Any, state: Any
     ) -> tuple[Any, Any]:
         """What the cell gives; for sequences that are over, zeros and the state as it was."""
+        over = None if self.lengths is None else time >= self.lengths
         output, after = self.cell(row, state)
         nest.assert_same_structure(self.cell.output_size, output)
         nest.assert_same_structure(state, after)
-        if self.lengths is None:
+        if over is None:
             return output, after
-        over = time >= self.lengths
 
         def kept(old: Tensor, new: Tensor) -> Tensor:
             if old.shape.ndims == 0:

@@ -13,10 +13,11 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.arrays.filling import zeros
-from flowc.api.arrays.shaping import concat, split, stack
+from flowc.api.arrays.shaping import concat, expand_dims, split
 from flowc.api.framework import nest
+from flowc.api.framework.basics import constant
 from flowc.api.framework.scopes import name_scope
-from flowc.api.math.elementwise import sigmoid
+from flowc.api.math.elementwise import add, multiply, sigmoid
 from flowc.api.math.reductions import matmul
 from flowc.api.nn.activations import tanh
 from flowc.api.nn.normalization import bias_add
@@ -98,17 +99,26 @@ class RNNCell:
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """A state of zeros: [batch, size] for each size of `state_size`."""
         with name_scope(f"{type(self).__name__}ZeroState", None):
-            return nest.map_structure(
-                lambda size: zeros(sizes_with(batch_size, size), dtype), self.state_size
-            )
+            return nest.map_structure(lambda size: _zeros(batch_size, size, dtype), self.state_size)
 
 
-def sizes_with(batch_size: Any, size: Any) -> Any:
-    """The shape of a batch of elements of `size`, whose number may be known to the run only."""
-    inner = TensorShape(size).as_list()
-    if isinstance(batch_size, Tensor):
-        return stack([batch_size, *inner])
-    return [int(batch_size), *(int(s or 0) for s in inner)]
+def _zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
+    """Zeros for a batch of elements of `size`, whose number may be known to the run only: in
+    TensorFlow's nodes, as seeds of random nodes follow from how many there are before them."""
+    found = zeros(concat(shape_parts(batch_size, size), 0), dtype)
+    shape_parts(batch_size, size)  # TensorFlow takes the static shape from these
+    return found
+
+
+def shape_parts(batch_size: Any, size: Any) -> list[Tensor]:
+    """The parts of a shape whose sizes are known, or tensors, each a vector."""
+    parts = []
+    for given in (batch_size, size):
+        if isinstance(given, Tensor):
+            parts.append(expand_dims(given, 0) if given.shape.ndims == 0 else given)
+        elif TensorShape(given).is_fully_defined():
+            parts.append(constant(TensorShape(given).as_list(), dtypes.i32))
+    return parts
 
 
 class _Units(RNNCell):
@@ -232,11 +242,15 @@ class BasicLSTMCell(_Units):
         self._weights = self._layer("", depth, 4 * self._units, dtype, None, Zeros())
 
     def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
-        c, h = state if self._state_is_tuple else split(state, 2, 1)
+        axis = constant(1, dtypes.i32)
+        c, h = (
+            state if self._state_is_tuple else split(value=state, num_or_size_splits=2, axis=axis)
+        )
         gates = _applied(self._weights, [inputs, h])
-        i, j, f, o = split(value=gates, num_or_size_splits=4, axis=1)
-        new_c = c * sigmoid(f + self._forget_bias) + sigmoid(i) * self._activation(j)
-        new_h = self._activation(new_c) * sigmoid(o)
+        i, j, f, o = split(value=gates, num_or_size_splits=4, axis=axis)
+        forget = sigmoid(add(f, constant(self._forget_bias, f.dtype)))
+        new_c = add(multiply(c, forget), multiply(sigmoid(i), self._activation(j)))
+        new_h = multiply(self._activation(new_c), sigmoid(o))
         if self._state_is_tuple:
             return new_h, LSTMStateTuple(new_c, new_h)
         return new_h, concat([new_c, new_h], 1)
