@@ -319,6 +319,8 @@ def content_of(value: Value, known: Callable[[Value], Content]) -> Content:
         return np.array(node.attrs["dims"], dtype=object)
     if not value.type.is_static or int(value.type.size) > CONTENT_LIMIT:
         return None
+    if value.type.size == 0 and value.type.dtype.is_integer:
+        return np.empty([int(d) for d in value.type.dims], value.type.dtype.numpy)
     if not node.op.content or not value.type.dtype.is_integer:
         return _evaluated(value, known)
     function = node.op.reference if node.op.content is True else node.op.content

@@ -202,3 +202,10 @@ def test_cumulative_logsumexp(
     full = {"exclusive": False, "reverse": False} | attrs
     (found,) = both("cumulative_logsumexp", floats(*values), np.array(0, np.int32), **full)
     np.testing.assert_allclose(found, floats(*expected), rtol=1e-6)
+
+
+def test_axes_that_are_none_are_known_wherever_they_come_from() -> None:
+    b = Builder()
+    x = b.parameter("x", tensor_type("f32", (symbol("n"), 3)))
+    none = b.parameter("axes", tensor_type("i32", (0,)))
+    assert b.sum(x, none).dims == x.dims
