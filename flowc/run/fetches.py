@@ -132,6 +132,39 @@ def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
     return array
 
 
+def flat_feeds(feeds: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """(key, value) of each tensor that is fed, where keys may be structures of tensors, such as the
+    state of a recurrent network, and their values structures of as many leaves. Raises `ValueError`
+    for another number of values, and for a tensor that is fed twice."""
+    found: list[tuple[Any, Any]] = []
+    for key, value in feeds.items():
+        if not isinstance(key, tuple):
+            found.append((key, value))
+            continue
+        keys, values = _leaves(key), _leaves(value)
+        if len(keys) != len(values):
+            raise ValueError(
+                f"Could not flatten dictionary. Key had {len(keys)} elements, but value had "
+                f"{len(values)} elements. Key: {keys}, value: {values}."
+            )
+        found += zip(keys, values)
+    met: set[Any] = set()
+    for key, _ in found:
+        if key in met:
+            raise ValueError(f"Cannot flatten dict because this key is not unique: {key}")
+        met.add(key)
+    return found
+
+
+def _leaves(structure: Any) -> list[Any]:
+    """What lies in lists, tuples and dicts, these by their sorted keys."""
+    if isinstance(structure, Mapping):
+        structure = [structure[k] for k in sorted(structure)]
+    if not isinstance(structure, list | tuple):
+        return [structure]
+    return [leaf for part in structure for leaf in _leaves(part)]
+
+
 def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
     """A value, maybe an array of another library on a GPU, as an array of a tensor's dtype. Raises
     `TypeError` for a Tensor, and that, `ValueError` or `OverflowError`, as NumPy does, for a value

@@ -38,6 +38,7 @@ from flowc.run.fetches import (
     Rebuild,
     check_feed_shape,
     feed_value,
+    flat_feeds,
     make_nameable,
     near_tensors,
     only,
@@ -509,7 +510,7 @@ class Session:
         found: dict[Tensor, np.ndarray] = {}
         if not isinstance(feeds, Mapping):
             raise TypeError(f"feed_dict must be a dict, found {type(feeds).__name__}")
-        for key, value in feeds.items():
+        for key, value in flat_feeds(feeds):
             if hasattr(key, "components"):
                 found |= self._feeds(dict(zip(key.components(), value, strict=True)))
                 continue

@@ -85,3 +85,40 @@ def test_a_state_of_zeros_is_made_for_a_batch_of_a_size_in_a_vector_and_on_a_dev
         assert state.name == "DeviceWrapperZeroState/GRUCellZeroState/zeros:0"
         assert state.device == "/device:CPU:0" and state.shape.as_list() == [None, 2]
         assert session.run(state, {size: [3]}).tolist() == [[0.0, 0.0]] * 3
+
+
+def test_a_feed_may_be_for_a_structure_of_tensors() -> None:
+    """As programs feed the state of a recurrent network that they fetched."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.BasicLSTMCell(2) for _ in range(2)])
+        state = cell.zero_state(1, tf.float32)
+        (first, second) = state
+        total = tf.concat([first.c, first.h, second.c, second.h], 1)
+        ones, twos = np.ones([1, 2]), np.full([1, 2], 2.0)
+        fed = {state: ((ones, twos), (twos, ones))}
+        assert session.run(total, fed).tolist() == [[1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0]]
+        kept = session.run(state, {second: (ones, twos)})
+        assert session.run(total, {state: kept}).tolist() == [[0.0] * 4 + [1.0, 1.0, 2.0, 2.0]]
+        with pytest.raises(ValueError, match="Key had 2 elements, but value had 1 elements"):
+            session.run(total, {first: (ones,)})
+        with pytest.raises(ValueError, match="this key is not unique"):
+            session.run(total, {first: (ones, ones), first.c: ones})
+
+
+def test_scalars_are_reduced_over_axes_that_are_counted() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [])
+        mean = tf.reduce_mean(x, keepdims=True)
+        assert _types(1) == ["Const", "Const", "Const", "Range", "Mean"]
+        assert session.run(mean, {x: 3.0}) == 3.0 and session.run(tf.gradients(mean, x), {x: 3.0})
+
+
+def test_what_is_drawn_behind_convolutions_is_what_tensorflow_draws() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.set_random_seed(1)
+        x = tf.placeholder(tf.float32, [None, 4, 4, 3])
+        tf.layers.conv2d_transpose(x, 2, 3, 2)
+        tf.layers.separable_conv2d(x, 2, 3)
+        assert len(_types()) == 59
+        drawn = session.run(tf.random_normal([2]))
+        np.testing.assert_allclose(drawn, [-0.6708612, 0.2235714], rtol=1e-5)

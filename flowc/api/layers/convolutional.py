@@ -233,6 +233,12 @@ class Conv2DTranspose(_Transposed):
 
     rank = 2
 
+    def _transposed(
+        self, sizes: Tensor, inputs: Tensor, strides: list[int], padding: str, layout: str
+    ) -> Tensor:
+        _ = sizes[0]  # TensorFlow's node: seeds of later ones follow from how many there are
+        return super()._transposed(sizes, inputs, strides, padding, layout)
+
 
 class Conv3DTranspose(_Transposed):
     """The transposed convolution of volumes [batch, depth, height, width, channels] to `filters`

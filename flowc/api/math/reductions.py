@@ -32,9 +32,10 @@ def reduction_axes(tensor: Tensor, axis: Any) -> Any:
     if axis is not None:
         return axis
     rank = tensor.shape.ndims
-    if rank is not None:
+    if rank:
         return as_tensor(np.arange(rank, dtype=np.int32), name="Const")
-    return output("Range", 0, output("Rank", tensor), 1, name="range")
+    count = output("Rank", tensor) if rank is None else as_tensor(np.int32(0), name="Rank")
+    return output("Range", 0, count, 1, name="range")  # for a scalar, too, in TensorFlow
 
 
 Reduce = Callable[[Any, Any, bool, str | None], Tensor]  # of an input, axes, keep_dims, name

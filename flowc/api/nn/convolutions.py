@@ -10,6 +10,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.api.arrays import shaping as arrays
+from flowc.api.framework.basics import constant
 from flowc.api.framework.raw_ops import call, named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
@@ -116,9 +117,10 @@ def depthwise_conv2d(
     layout = data_format or "NHWC"
     spread = one_of(dilations, "dilations", rate, "rate")
     spread = for_each_dimension(1 if spread is None else spread, layout, 2, "rate")
-    return depthwise_conv2d_native(
-        input, filter, strides, padding, layout, spread, name or "depthwise"
-    )
+    with name_scope(name, "depthwise") as scope:
+        arrays.shape(filter)  # these two are read by nothing: TensorFlow's nodes
+        constant([1, 1], name="dilation_rate")
+        return depthwise_conv2d_native(input, filter, strides, padding, layout, spread, scope)
 
 
 def separable_conv2d(
