@@ -168,7 +168,7 @@ class _Emitter:
         one = self.b.or_(*(self.b.icmp_signed("==", v, i64(1)) for v in (a, c)))
         rows = [
             ErrorRow(text, self.where)
-            for text in (message + BROADCAST_HINT + named, message + named)
+            for text in (message + named + BROADCAST_HINT, message + named)
         ]
         row = self.b.select(one, *map(self.frame.error_number, rows))
         self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Set
 from typing import TypeVar
 
-from flowc.ir.bodies import bodies_of, size_definitions
+from flowc.ir.bodies import bodies_of, nodes_within, size_definitions
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, Symbol, is_nonnegative, lone_symbol, symbols_of
 from flowc.ir.types import Dims, shown_dims
@@ -104,14 +104,31 @@ def _note(found: Large, value: Value) -> None:
 
 
 def dims_named(c: Computation, sizes: Iterable[Symbol]) -> str:
-    """` (n1 is dim 0 of 'x')` for sizes whose names do not say of which input they are."""
+    """` (n1 is dim 0 of 'x')` for sizes whose names do not say of which input they are; one that
+    the run finds is that of what a node computes."""
     found: list[str] = []
     for size in sizes:
-        for parameter in c.parameters:
-            name = parameter.attrs["name"].removesuffix(":0")
-            axes = [i for i, d in enumerate(parameter.output.dims) if lone_symbol(d) == size]
-            if axes and not size.name.startswith(name):
-                found.append(f"{size} is dim {axes[0]} of {name!r}")
-            if axes:
-                break
+        of_inputs = next(_dims_of([p.output for p in c.parameters], size), None)
+        if of_inputs is None:
+            value, axis = next(_dims_of(_computed(c), size), (None, 0))
+            if value is not None and value.node.name:
+                found.append(f"{size} is dim {axis} of what node {value.node.name!r} computes")
+            continue
+        name = of_inputs[0].node.attrs["name"].removesuffix(":0")
+        if not size.name.startswith(name):
+            found.append(f"{size} is dim {of_inputs[1]} of {name!r}")
     return f" ({', '.join(found)})" if found else ""
+
+
+def _computed(c: Computation) -> Iterator[Value]:
+    for node in c.nodes:
+        for inner in nodes_within(node):
+            yield from _values(inner)
+
+
+def _dims_of(values: Iterable[Value], size: Symbol) -> Iterator[tuple[Value, int]]:
+    """The values that have a size as one of their dims, and which."""
+    for value in values:
+        for axis, dim in enumerate(value.dims):
+            if lone_symbol(dim) == size:
+                yield value, axis
