@@ -146,9 +146,12 @@ def test_faults_of_a_later_shape_are_those_of_the_shape(compiled: list[list[str]
 def test_a_size_that_the_run_found_is_named_by_the_node_that_computes_it() -> None:
     a = tf.placeholder(tf.float32, [None])
     kept = tf.unique(a, name="kept").y
-    out = kept + tf.constant([1.0, 2.0, 3.0])
+    out = tf.sin(tf.add(kept, tf.constant([1.0, 2.0, 3.0]), name="met"))
     with tf.Session() as session:
-        np.testing.assert_array_equal(session.run(out, {a: [1, 1, 2, 3]}), [2, 4, 6])
+        np.testing.assert_allclose(
+            session.run(out, {a: [1, 1, 2, 3]}), np.sin([2, 4, 6], dtype="f")
+        )
         with pytest.raises(tf.errors.InvalidArgumentError, match="found 2 and 3") as caught:
             session.run(out, {a: [1, 1, 2]})
+    assert caught.value.op is not None and caught.value.op.name == "met"
     assert "is dim 0 of what node 'kept' computes" in str(caught.value)
