@@ -51,6 +51,13 @@ def _is_neutral(m: Match) -> bool:
     return negative == (name == "add")
 
 
+def _folds_only_ones(m: Match) -> bool:
+    """Whether each element of the result is folded from one element: none is added to -0.0, as
+    TensorFlow adds none."""
+    dims = m["x"].dims
+    return all(dims[int(axis)] == 1 for axis in m.array("axes").reshape(-1))
+
+
 # -- dropout that keeps everything
 
 
@@ -220,6 +227,12 @@ RULES = (
         _keeps_all_of_sum,
     ),
     Rewrite("drop_whole_slice", op("slice|tile|broadcast_to", "x"), "x", _keeps_elements),
+    Rewrite(
+        "drop_reduction",
+        op("sum|mean|prod|max|min|all|any", "x", const("axes")),
+        _reshaped,
+        _folds_only_ones,
+    ),
     Rewrite("drop_transpose", TRANSPOSE, "x", lambda m: _order(m) == sorted(_order(m))),
     Rewrite(
         "merge_transposes",
