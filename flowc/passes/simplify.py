@@ -84,6 +84,15 @@ def _keeps_all_of_sum(m: Match) -> bool:
     return keeps_type(m) and _is_drawn(m["drawn"]) and bool((m.array("keep") == 1).all())
 
 
+# -- exponentials of rows that are shifted
+
+
+def _is_largest_of_group(m: Match) -> bool:
+    """Whether x less the largest of its elements along some axes is what is raised to e."""
+    most = m["most"].node
+    return m["x"] is most.inputs[0] and most.attrs["keep_dims"]
+
+
 # -- transposes
 
 
@@ -225,6 +234,13 @@ RULES = (
         ),
         "x",
         _keeps_all_of_sum,
+    ),
+    # exp(x - max(x)), as in softmax, is of nothing above 0
+    Rewrite(
+        "exp_of_shifted",
+        op("exp", op("sub", "x", op("max", "", const("axes"), name="most"))),
+        lambda m: m.b.exp_of_negative(m.node.inputs[0]),
+        _is_largest_of_group,
     ),
     Rewrite("drop_whole_slice", op("slice|tile|broadcast_to", "x"), "x", _keeps_elements),
     Rewrite(
