@@ -15,7 +15,7 @@ pytestmark = pytest.mark.oracle
 tf.compat.v1.disable_eager_execution()
 
 from flowc_behind import FlowcSession
-from programs import arrays, matrices, networks, quantized, structures, variants, xla
+from programs import arrays, lists, matrices, networks, quantized, structures, variants, xla
 
 import flowc
 
@@ -27,6 +27,7 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
     **quantized.EXPRESSIONS,
     **xla.EXPRESSIONS,
     **variants.EXPRESSIONS,
+    **lists.EXPRESSIONS,
 }
 # What flowc cannot run yet: ops or dtypes that it lacks, a value of either rank. Each says so.
 MISSING = (
