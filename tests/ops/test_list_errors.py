@@ -72,6 +72,22 @@ def _split(value: Any, shape: Any, *lengths: int) -> Any:
     return r.TensorListSplit(tensor=value, element_shape=shape, lengths=np.array(lengths, np.int64))
 
 
+def _empty(limit: int) -> Any:
+    return r.EmptyTensorList(
+        element_shape=_ints(), max_num_elements=np.int32(limit), element_dtype=F32
+    )
+
+
+def _pushed(held: Any, *items: Any) -> Any:
+    for item in items:
+        held = r.TensorListPushBack(input_handle=held, tensor=item)
+    return held
+
+
+def _push_counted(i: Any, held: Any) -> Any:
+    return i + 1, _pushed(held, tf.cast(i, F32))
+
+
 def _partly_set(*lengths: int) -> Any:
     """A list of four elements `[length, 3]`, of which the first ones are set: 1, 2, ..."""
     held = _reserved(4)
@@ -117,6 +133,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "concat unset": (
         lambda: _joined(_reserved(3), _ints(-1, 3), 2)[0],
         "uninitialized tensor at index 1 but leading_dims has only 1 elements",
+    ),
+    "push to a full list": (
+        lambda: _length(_pushed(_empty(1), 1.0, 2.0)),
+        "Tried to push item into a full list list size: 1 max_num_elements: 1",
+    ),
+    "push to a list that a loop fills": (
+        lambda: _stacked(
+            tf.while_loop(lambda i, _: i < 5, _push_counted, [tf.constant(0), _empty(3)])[1]
+        ),
+        "Tried to push item into a full list list size: 3 max_num_elements: 3",
     ),
     "concat partly set": (
         lambda: _joined(_partly_set(2, 4), NO_SHAPE, 1, 1, 1)[0],
@@ -236,6 +262,18 @@ def test_leading_dims_are_those_of_unset_elements(
     assert lengths.tolist() == found
     numbers = [1.0 + i if i < len(set_ones) else 0.0 for i in range(4)]
     assert np.array_equal(tensor, np.repeat(numbers, found)[:, None] * np.ones(3))
+
+
+def test_a_list_takes_as_many_elements_as_it_may_have() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        full = _pushed(_empty(2), 1.0, 2.0)
+        rest, last = r.TensorListPopBack(
+            input_handle=full, element_shape=_ints(), element_dtype=F32
+        )
+        assert session.run([last, _stacked(_pushed(rest, 3.0))])[1].tolist() == [1, 3]
+        zeros = tf.zeros_like(full)
+        assert zeros.op.type == "ZerosLike"
+        assert session.run(_stacked(zeros)).tolist() == [0, 0]
 
 
 def test_the_shape_that_a_reader_states_tells_only_what_is_not_set() -> None:

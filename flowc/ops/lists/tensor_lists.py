@@ -9,6 +9,7 @@ a list of all rows of a tensor is the tensor's buffer, and stacking it gives tha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
@@ -88,8 +89,10 @@ SETTING = Faults(MODIFY)
 
 
 def _emit_empty(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    partial = shape_input(x, value_of(x, inputs[0]))
-    return [unset_list(x, 0, partial, attrs["element_dtype"])]
+    partial, most = shape_input(x, value_of(x, inputs[0])), value_of(x, inputs[1])
+    # Where only a run knows it, it is that of a loop, which ends by itself.
+    limit = -1 if most.constant is None else int(most.constant)
+    return [replace(unset_list(x, 0, partial, attrs["element_dtype"]), limit=limit)]
 
 
 def _emit_reserve(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:

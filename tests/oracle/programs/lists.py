@@ -40,6 +40,29 @@ def joined(held: Any, leading: Any, shape: Any = NO_SHAPE) -> Any:
     )
 
 
+def empty(limit: int = -1, shape: Any = ()) -> Any:
+    return raw.EmptyTensorList(
+        element_shape=tf.constant(shape, tf.int32), max_num_elements=limit, element_dtype=f32
+    )
+
+
+def pushed(held: Any, *items: Any) -> Any:
+    for item in items:
+        held = raw.TensorListPushBack(input_handle=held, tensor=item)
+    return held
+
+
+def stacked(held: Any, shape: Any = NO_SHAPE) -> Any:
+    return raw.TensorListStack(
+        input_handle=held, element_shape=tf.constant(shape, tf.int32), element_dtype=f32
+    )
+
+
+def _counted(times: int, limit: int) -> Any:
+    body = lambda i, held: (i + 1, pushed(held, tf.cast(i, f32)))
+    return tf.while_loop(lambda i, _: i < times, body, [0, empty(limit)])[1]
+
+
 def _split_gradient() -> Any:
     """That of a tensor of whose pieces some are read only."""
     x = tf.constant(np.arange(12, dtype=np.float32).reshape(6, 2))
@@ -68,5 +91,9 @@ EXPRESSIONS = {
     "join of scalars": lambda: joined(with_item(reserved(1), 0, 1.0), [1]),
     "join of no elements": lambda: joined(reserved(0), [], [-1, 2]),
     "join of no elements of no shape": lambda: joined(reserved(0), []),
+    "push to a full list": lambda: stacked(pushed(empty(1), 1.0, 2.0)),
+    "push to a full list in a loop": lambda: stacked(_counted(5, 3)),
+    "push to a list that is just full": lambda: stacked(_counted(3, 3)),
+    "zeros like a list": lambda: stacked(tf.zeros_like(pushed(empty(2), 1.0, 2.0))),
     "gradient of pieces that nobody reads": _split_gradient,
 }
