@@ -32,8 +32,6 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
 # What flowc cannot run yet: ops or dtypes that it lacks, a value of either rank. Each says so.
 MISSING = (
     "cond whose branches differ in rank",
-    "float8",
-    "int4",
     "stateless binomial",
 )
 DIGITS = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-4, "complex64": 2e-4}
