@@ -66,7 +66,7 @@ def emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
         )
     rest = None if stated is None else stated[1:]
     if contents.rows == 0:
-        shape = None if rest is None else (0, *rest)
+        shape = stated if stated is None or stated[0] is not None else (0, *stated[1:])
         found = readable_list(x, contents, dtype, shape, EMPTY)
         return joined(x, found, Faults(unset=EMPTY), shape)
     if contents.common is None and complete(rest) is None:

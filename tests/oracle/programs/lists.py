@@ -90,6 +90,7 @@ EXPRESSIONS = {
     "join of nothing set and no shape": lambda: joined(reserved(3), [1, 2, 3]),
     "join of scalars": lambda: joined(with_item(reserved(1), 0, 1.0), [1]),
     "join of no elements": lambda: joined(reserved(0), [], [-1, 2]),
+    "join of no elements of a whole shape": lambda: joined(reserved(0, [3, 2]), [], [3, 2]),
     "join of no elements of no shape": lambda: joined(reserved(0), []),
     "push to a full list": lambda: stacked(pushed(empty(1), 1.0, 2.0)),
     "push to a full list in a loop": lambda: stacked(_counted(5, 3)),
