@@ -17,7 +17,6 @@ tf.compat.v1.disable_eager_execution()
 from flowc_behind import FlowcSession
 from programs import arrays, lists, matrices, networks, quantized, structures, variants, xla
 
-
 EXPRESSIONS: dict[str, Callable[[], Any]] = {
     **matrices.EXPRESSIONS,
     **arrays.EXPRESSIONS,
