@@ -102,7 +102,12 @@ def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -
                 raise InvalidModelError(f"{record.tf_name} in a function: {fault}")
         kind = definition.kind
         allowed = definition.allowed
-        if kind == "type" and value.is_quantized and allowed and value not in allowed:
+        if (
+            kind == "type"
+            and (value.is_quantized or value.is_narrow)
+            and allowed
+            and value not in allowed
+        ):
             raise UnsupportedError(f"{record.tf_name}: flowc has no kernel for {value}")
         if kind == "string" and isinstance(value, bytes):
             value = value.decode("utf-8", "surrogateescape")

@@ -44,7 +44,7 @@ _SCALARS: dict[str, Any] = {
 }
 
 
-_CARRIERS |= {t.short: _SCALARS[t.carrier.short] for t in dtypes.QUANTIZED}
+_CARRIERS |= {t.short: _SCALARS[t.carrier.short] for t in (*dtypes.QUANTIZED, *dtypes.NARROW)}
 
 
 def numba_type(dtype: DType | str) -> Any:

@@ -26,6 +26,7 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "uint": (int, np.integer, Dimension),
     "quantized": (int, np.integer),
     "float": (int, float, np.integer, np.floating),
+    "narrow": (int, float, np.integer, np.floating),
     "complex": (int, float, complex, np.number),
     "string": (str, bytes, np.str_, np.bytes_),
 }
