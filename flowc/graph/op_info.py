@@ -40,6 +40,11 @@ def has_trait(op_type: str, trait: str) -> bool:
     return record is not None and trait in record.traits
 
 
+def is_stateful(op_type: str) -> bool:
+    """Whether results depend on more than the inputs, or something is changed."""
+    return any(has_trait(op_type, trait) for trait in ("stateful", "random", "variable"))
+
+
 def output_types(op_type: str, attrs: Mapping[str, Any]) -> list[tuple[DType | None, bool]] | None:
     """(dtype, is a reference) of each output; dtype is None where the deciding attr is missing."""
     signature = signature_of(op_type)
