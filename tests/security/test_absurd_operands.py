@@ -128,6 +128,12 @@ def test_a_sparse_product_of_sizes_of_the_run() -> None:
             assert session.run(product, {sizes: [3, 2]}).tolist() == [[1, 1], [2, 2], [0, 0]]
 
 
+def test_an_order_of_indices_by_an_absurd_number_of_rounds() -> None:
+    with tf.Graph().as_default(), pytest.raises((InvalidArgumentError, ValueError), match="rounds"):
+        order = tf.raw_ops.RandomIndexShuffle(index=0, seed=[1, 2, 3], max_index=9, rounds=2**62)
+        evaluated(order)
+
+
 def test_positions_of_maxima_outside_of_the_image() -> None:
     with tf.Graph().as_default():
         gradient = tf.raw_ops.MaxPoolGradWithArgmax(
