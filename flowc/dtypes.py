@@ -227,7 +227,12 @@ _REFERENCES = {
 _BY_NUMPY = {d.numpy: d for d in ALL if d.size and d.kind != "quantized"}
 
 
-class experimental:  # as `tf.dtypes.experimental`, which is a module
+class _Namespace(type):
+    def __getattr__(cls, name: str) -> DType:
+        raise AttributeError(f"{cls.__name__}.{name} is not provided")
+
+
+class experimental(metaclass=_Namespace):  # as `tf.dtypes.experimental`, which is a module
     """The narrow types."""
 
     float8_e5m2, float8_e4m3fn, int4, uint4 = NARROW
