@@ -25,6 +25,7 @@ from flowc.dtypes import DType, bf16, bool_, f16
 # Greatest error in ulp, alike for f32 and f64 where no dtype is given.
 BOUNDS: dict[str, float] = {
     "exp": 1.3,
+    "exp_negative": 1.3,
     "expm1": 2.0,
     "log": 1.0,
     "log1p": 1.6,
@@ -128,6 +129,7 @@ def _polygamma(n: Any, x: Any) -> Any:
 # Extended-precision (80-bit) NumPy where it has the function, SciPy's f64 elsewhere.
 REFERENCES: dict[str, Reference] = {
     "exp": np.exp,
+    "exp_negative": lambda x: np.exp(np.minimum(x, 0)),
     "expm1": np.expm1,
     "log": np.log,
     "log1p": np.log1p,

@@ -3,6 +3,7 @@ __all__ = [
     "AUTO_REUSE",
     "AggregationMethod",
     "Assert",
+    "AttrValue",
     "COMPILER_VERSION",
     "CXX11_ABI_FLAG",
     "CXX_VERSION",
@@ -34,6 +35,7 @@ __all__ = [
     "LogMessage",
     "MONOLITHIC_BUILD",
     "MetaGraphDef",
+    "NameAttrList",
     "NoGradient",
     "NodeDef",
     "NotDifferentiable",
@@ -171,6 +173,8 @@ __all__ = [
     "control_dependencies",
     "control_flow_v2_enabled",
     "convert_to_tensor",
+    "convert_to_tensor_or_indexed_slices",
+    "convert_to_tensor_or_sparse_tensor",
     "cos",
     "cosh",
     "count_nonzero",
@@ -721,6 +725,7 @@ from flowc.api.framework.basics import cast as cast
 from flowc.api.framework.basics import check_numerics as check_numerics
 from flowc.api.framework.basics import constant as constant
 from flowc.api.framework.basics import convert_to_tensor as convert_to_tensor
+from flowc.api.framework.basics import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from flowc.api.framework.basics import ensure_shape as ensure_shape
 from flowc.api.framework.basics import identity as identity
 from flowc.api.framework.basics import identity_n as identity_n
@@ -731,6 +736,7 @@ from flowc.api.framework.checks import Assert as Assert
 from flowc.api.framework.checks import Print as Print
 from flowc.api.framework.checks import print_ as print
 from flowc.api.framework.composites import SparseTensor as SparseTensor
+from flowc.api.framework.composites import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
 from flowc.api.framework.composites import sparse_placeholder as sparse_placeholder
 from flowc.api.framework.config import ConfigProto as ConfigProto
 from flowc.api.framework.config import GPUOptions as GPUOptions
@@ -963,7 +969,9 @@ from flowc.graph.default import resource_variables_enabled as resource_variables
 from flowc.graph.device import DeviceSpec as DeviceSpec
 from flowc.graph.gradients.aggregation import AggregationMethod as AggregationMethod
 from flowc.graph.indexed_slices import IndexedSlices as IndexedSlices
+from flowc.proto.graph_pb2 import AttrValue as AttrValue
 from flowc.proto.graph_pb2 import GraphDef as GraphDef
+from flowc.proto.graph_pb2 import NameAttrList as NameAttrList
 from flowc.proto.graph_pb2 import NodeDef as NodeDef
 from flowc.proto.graph_pb2 import OpDef as OpDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef as MetaGraphDef

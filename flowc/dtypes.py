@@ -20,9 +20,10 @@ class DType:
     `name` is TensorFlow's (`float32`); `short` what IR text, messages and the command line print
     (`f32`), and so what `f"{dtype}"` gives; `enum` its number in TensorFlow's `DataType`; `size`
     bytes per element (0 where values have no fixed size); `kind` one of
-    `float int uint bool complex string handle quantized`.
+    `float int uint bool complex string handle quantized narrow`.
 
-    The properties are those of TensorFlow's `DType`. A reference dtype (`float32_ref`) is only what
+    The properties are those of TensorFlow's `DType`, but that narrow dtypes are neither floating
+    nor integer, as nothing computes with them. A reference dtype (`float32_ref`) is only what
     `Variable.dtype` shows: every function takes it for its `base_dtype`, and whether a tensor
     refers to a variable's buffer is said by the tensor. Raises `TypeError` where `as_dtype` is
     given what names none.
@@ -66,7 +67,10 @@ class DType:
 
     @property
     def carrier(self) -> DType:
-        """The dtype whose numbers kernels have for the elements: integers for quantised ones."""
+        """The dtype whose numbers kernels have for the elements: integers for quantised ones, and
+        the bits of narrow ones."""
+        if self.is_narrow:
+            return u8
         return _BY_NUMPY[self.numpy] if self.is_quantized else self
 
     @property
@@ -94,8 +98,13 @@ class DType:
         return self.kind == "quantized"
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether elements are floats of 8 bits or integers of 4: only moved, and cast."""
+        return self.kind == "narrow"
+
+    @property
     def is_numeric(self) -> bool:
-        return self.kind in ("int", "uint", "float", "complex", "quantized")
+        return self.kind in ("int", "uint", "float", "complex", "quantized", "narrow")
 
     @property
     def is_numpy_compatible(self) -> bool:
@@ -122,6 +131,8 @@ class DType:
         return 0, 1
 
     def _limits(self, wanted: str) -> Any:
+        if self.is_narrow:
+            return (ml_dtypes.finfo if self in (f8e5m2, f8e4m3fn) else ml_dtypes.iinfo)(self.numpy)
         if self.is_floating:
             return ml_dtypes.finfo(self.numpy)
         if self.is_integer:
@@ -186,15 +197,22 @@ qi32 = _dtype("qi32", "qint32", 13, np.int32, "quantized")
 qi16 = _dtype("qi16", "qint16", 15, np.int16, "quantized")
 qu16 = _dtype("qu16", "quint16", 16, np.uint16, "quantized")
 
+# Narrow types take a byte each, in which integers of 4 bits have the low half.
+f8e5m2 = _dtype("f8e5m2", "float8_e5m2", 24, ml_dtypes.float8_e5m2, "narrow")
+f8e4m3fn = _dtype("f8e4m3fn", "float8_e4m3fn", 25, ml_dtypes.float8_e4m3fn, "narrow")
+i4 = _dtype("i4", "int4", 29, ml_dtypes.int4, "narrow")
+u4 = _dtype("u4", "uint4", 30, ml_dtypes.uint4, "narrow")
+
 ALL: tuple[DType, ...] = (
     f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool_, c64, c128,
-    string, resource, variant, qi8, qu8, qi32, qi16, qu16,
+    string, resource, variant, qi8, qu8, qi32, qi16, qu16, f8e5m2, f8e4m3fn, i4, u4,
 )  # fmt: skip
 FLOATS: tuple[DType, ...] = (f16, bf16, f32, f64)
 INTS: tuple[DType, ...] = (i8, i16, i32, i64)
 UINTS: tuple[DType, ...] = (u8, u16, u32, u64)
 COMPLEX: tuple[DType, ...] = (c64, c128)
 QUANTIZED: tuple[DType, ...] = (qi8, qu8, qi32, qi16, qu16)
+NARROW: tuple[DType, ...] = (f8e5m2, f8e4m3fn, i4, u4)
 NUMBERS: tuple[DType, ...] = FLOATS + INTS + UINTS + COMPLEX
 
 REF_OFFSET = 100  # TensorFlow's enum of a reference dtype is its base's plus 100
@@ -207,6 +225,17 @@ _REFERENCES = {
     for d in ALL
 }
 _BY_NUMPY = {d.numpy: d for d in ALL if d.size and d.kind != "quantized"}
+
+
+class _Namespace(type):
+    def __getattr__(cls, name: str) -> DType:
+        raise AttributeError(f"{cls.__name__}.{name} is not provided")
+
+
+class experimental(metaclass=_Namespace):  # as `tf.dtypes.experimental`, which is a module
+    """The narrow types."""
+
+    float8_e5m2, float8_e4m3fn, int4, uint4 = NARROW
 
 
 if not TYPE_CHECKING:  # a checker is to find misspelt names

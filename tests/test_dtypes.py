@@ -62,7 +62,22 @@ def test_names_sizes_and_kinds(row: list[str]) -> None:
 
 
 def test_every_dtype_is_in_the_table() -> None:
-    assert {d.name for d in dtypes.ALL} == {row[0] for row in ROWS}
+    narrow = {"float8_e5m2", "float8_e4m3fn", "int4", "uint4"}
+    assert {d.name for d in dtypes.ALL} == {row[0] for row in ROWS} | narrow
+
+
+def test_narrow_dtypes() -> None:
+    """TensorFlow's numbers of them; that they are no numbers to compute with is flowc's own."""
+    found = {d.name: d.as_datatype_enum for d in dtypes.NARROW}
+    assert found == {"float8_e5m2": 24, "float8_e4m3fn": 25, "int4": 29, "uint4": 30}
+    for dtype in dtypes.NARROW:
+        named = getattr(tf.dtypes.experimental, dtype.name)
+        given = (named, dtype.as_numpy_dtype, f"{dtype.name}_ref", dtype.enum)
+        assert all(tf.as_dtype(same) is dtype for same in given)
+        assert pickle.loads(pickle.dumps(dtype)) is dtype
+        assert dtype.size == 1 and dtype.is_numeric and not (dtype.is_floating or dtype.is_integer)
+    assert (tf.as_dtype("int4").min, tf.as_dtype("uint4").max) == (-8, 15)
+    assert tf.as_dtype("float8_e4m3fn").max == 448
 
 
 @pytest.mark.parametrize("dtype", dtypes.NUMBERS, ids=str)

@@ -30,6 +30,8 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
             group_by_window""",
         "flowc.api.data.mixing": "choose_from_datasets sample_from_datasets",
         "flowc.api.data.options": "DistributeOptions OptimizationOptions ThreadingOptions",
+        "flowc.api.data.saved_iterators": """CheckpointInputPipelineHook
+            make_saveable_from_iterator""",
         "flowc.api.data.structure": """SparseTensorStructure=SparseTensorSpec
             Structure=ComponentSpec TensorStructure=ComponentSpec""",
     },

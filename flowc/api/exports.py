@@ -56,7 +56,8 @@ batch_to_space batch_to_space_nd depth_to_space diag diag_part matrix_band_part 
 matrix_diag_part space_to_batch space_to_batch_nd space_to_depth
 """
 _BASICS = """
-bitcast cast check_numerics constant convert_to_tensor ensure_shape identity identity_n
+bitcast cast check_numerics constant convert_to_tensor convert_to_tensor_or_indexed_slices
+ensure_shape identity identity_n
 placeholder placeholder_with_default stop_gradient to_bfloat16 to_complex64 to_complex128
 to_double to_float to_int32 to_int64
 """
@@ -179,7 +180,8 @@ _TOP = {
     "flowc.api.variables.graph_keys": "GraphKeys",
     "flowc.api.variables.variable_ops": _VARIABLES,
     "flowc.graph.indexed_slices": "IndexedSlices IndexedSlicesValue",
-    "flowc.api.framework.composites": "SparseTensor SparseTensorValue sparse_placeholder",
+    "flowc.api.framework.composites": """SparseTensor SparseTensorValue
+        convert_to_tensor_or_sparse_tensor sparse_placeholder""",
     "flowc.api.variables.variable_scope": """get_local_variable get_variable no_regularizer
         variable_op_scope variable_scope""",
     "flowc.api.variables.scope_state": """AUTO_REUSE VariableAggregation VariableScope
@@ -214,7 +216,7 @@ _TOP = {
     "flowc.api.training.registration": """NoGradient=no_gradient NotDifferentiable=no_gradient
         RegisterGradient custom_gradient no_gradient""",
     "flowc.graph.gradients.aggregation": "AggregationMethod",
-    "flowc.proto.graph_pb2": "GraphDef NodeDef OpDef",
+    "flowc.proto.graph_pb2": "AttrValue GraphDef NameAttrList NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",
     "flowc.version": "__version__=VERSION",
 }

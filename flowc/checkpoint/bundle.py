@@ -28,7 +28,7 @@ from flowc.checkpoint.slices import (
 from flowc.checkpoint.table import crc, damage, mask, read_table
 from flowc.dtypes import DType
 from flowc.encoding.tensor_proto import element_type, shape_of
-from flowc.encoding.wire import FileBytes, open_region, pieces, varints
+from flowc.encoding.wire import FileBytes, open_region, pieces, varint, varints
 from flowc.errors import DataLossError, InvalidModelError, NotFoundError, UnsupportedError
 from flowc.files.plain_file import PlainFile
 from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto
@@ -149,6 +149,8 @@ class BundleReader:
         content = self._content(entry, where)
         if dtype is dtypes.string:
             return self._strings(content, elements, entry, where).reshape(shape)
+        if dtype is dtypes.variant:
+            return self._variants(content, elements, entry, where).reshape(shape)
         if not dtype.size:
             raise UnsupportedError(f"{self.prefix}: {where} is a {dtype}, which flowc cannot read")
         if len(content) != elements * dtype.size:
@@ -202,6 +204,29 @@ class BundleReader:
             except InvalidModelError as error:
                 raise DataLossError(error.message, hint=error.hint) from None
         return self._shards[index]
+
+    def _variants(
+        self, content: FileBytes, n: int, entry: BundleEntryProto, where: str
+    ) -> np.ndarray:
+        """n messages, each with its length before it and its checksum behind it."""
+        if n > len(content):
+            raise damage(content, 0, f"{where}: {n} variants in {len(content)} bytes")
+        found = np.empty(n, object)
+        at = total = 0
+        for k in range(n):
+            try:
+                length, at = varint(content.view, at)
+            except (IndexError, ValueError):
+                raise damage(content, at, f"{where}: the length of a variant is cut off") from None
+            message = bytes(content.view[at : at + length])
+            total = crc(message, crc(struct.pack("<Q", length), total))
+            stored = bytes(content.view[at + length : at + length + 4])
+            if stored != struct.pack("<I", mask(total)):
+                raise damage(content, at, f"checksum of a variant of {where}")
+            total = crc(stored, total)
+            found[k], at = message, at + length + 4
+        self._verify(total, entry, content, where)
+        return found
 
     def _strings(
         self, content: FileBytes, n: int, entry: BundleEntryProto, where: str

@@ -215,7 +215,7 @@ def _order(tensor: SavedTensor) -> tuple[str, object]:
 
 
 def _size(tensor: SavedTensor) -> int:
-    if tensor.dtype is dtypes.string:
+    if tensor.dtype in (dtypes.string, dtypes.variant):
         return sum(len(s) + 1 for s in tensor.value.reshape(-1)) + 4
     return tensor.value.size * tensor.dtype.size
 
@@ -236,6 +236,8 @@ def _add(entries: dict[bytes, BundleEntryProto], tensor: SavedTensor, data: Bina
     _fill_sizes(entry, tensor.value.shape)
     if tensor.dtype is dtypes.string:
         pieces, checksum = _string_pieces(tensor.value)
+    elif tensor.dtype is dtypes.variant:
+        pieces, checksum = _variant_pieces(tensor.value)
     else:
         pieces, checksum = _number_pieces(tensor)
     for piece in pieces:
@@ -267,6 +269,19 @@ def _string_pieces(value: np.ndarray) -> tuple[list[bytes | memoryview], int]:
         total = crc(struct.pack("<I" if len(string) <= 0xFFFFFFFF else "<Q", len(string)), total)
     behind = struct.pack("<I", mask(total)) + b"".join(strings)
     return [bytes(lengths), behind], crc(behind, total)
+
+
+def _variant_pieces(value: np.ndarray) -> tuple[list[bytes | memoryview], int]:
+    """Each message with its length before it and its own checksum behind it. The checksum of all is
+    of these bytes, where lengths have 64 bits."""
+    found: list[bytes | memoryview] = []
+    total = 0
+    for message in value.reshape(-1):
+        total = crc(message, crc(struct.pack("<Q", len(message)), total))
+        own = struct.pack("<I", mask(total))
+        total = crc(own, total)
+        found += [varint_bytes(len(message)), message, own]
+    return found, total
 
 
 def _write_index(index: BinaryIO, entries: Mapping[bytes, BundleEntryProto], count: int) -> None:

@@ -74,6 +74,9 @@ def _fill_values(proto: TensorProto, tensor: SavedTensor) -> None:
     if dtype is dtypes.string:
         proto.string_val.extend(s if isinstance(s, bytes) else str(s).encode() for s in flat)
         return
+    if FIELDS.get(dtype) == "float8_val":
+        proto.float8_val = flat.tobytes()
+        return
     if not dtype.size:
         raise UnsupportedError(f"tensor {tensor.name!r} is a {dtype}, which has no content")
     if dtype in (dtypes.f16, dtypes.bf16):

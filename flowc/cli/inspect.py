@@ -60,30 +60,33 @@ def inspect_command(
 
 def _library(path: str) -> dict[str, Any]:
     """All that `inspect` says of a library, as plain data."""
-    import flowc_runtime
+    from flowc_runtime.library import described_library
 
-    model = flowc_runtime.load(path)
-    known = model.metadata
+    place = os.path.abspath(path)
+    functions, known = described_library(place)
     weights = Path(f"{path}.weights")
+    check = getattr(functions, "flowc_check_weights", None)
+    fault = functions.flowc_last_error().decode() if check is not None and check() else None
     found = {
         "schema": SCHEMA,
         "path": path,
         "format": "compiled library",
         "flowc": known["flowc"],
-        "abi": model.abi_version,
+        "abi": functions.library.flowc_abi_version(),
         "model": known.get("model"),
         "target": known.get("target"),
-        "threads": model.threads,
+        "threads": functions.flowc_get_threads(),
         "prefix": known.get("prefix", "flowc"),
-        "needs_instance": known.get("needs_instance", bool(model.variables)),
-        "objects": list(model.objects),
+        "needs_instance": known.get("needs_instance", bool(known.get("variables"))),
+        "objects": list(known.get("objects", ())),
         "bytes": {"model": os.path.getsize(path), "weights": known["weights_bytes"]},
         "weights_file": str(weights) if weights.is_file() else None,
+        "weights_fault": fault,
         **_library_ports(known),
     }
     if "signatures" in known:
         found["signatures"] = {
-            name: {"prefix": prefix, **_library_ports(flowc_runtime.load(path, name).metadata)}
+            name: {"prefix": prefix, **_library_ports(described_library(place, name)[1])}
             for name, prefix in known["signatures"].items()
         }
     return found
@@ -310,7 +313,7 @@ def _library_lines(found: dict[str, Any]) -> list[str]:
         + (f", of {found['model']}" if found["model"] else ""),
         f"  target      {found['target'] or 'not said'}",
         f"  threads     {found['threads']}",
-        f"  weights     {found['weights_file'] or 'inside'}",
+        f"  weights     {found['weights_fault'] or found['weights_file'] or 'inside'}",
         f"  functions   {'; '.join(f'{p}_run, ...' for p in prefixes)}",
         f"  runs in     {where}",
     ]

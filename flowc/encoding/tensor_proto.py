@@ -34,6 +34,8 @@ FIELDS: dict[DType, str] = {
     dtypes.bool_: "bool_val",
     dtypes.f16: "half_val",
     dtypes.bf16: "half_val",
+    dtypes.f8e5m2: "float8_val",
+    dtypes.f8e4m3fn: "float8_val",
     dtypes.c64: "scomplex_val",
     dtypes.c128: "dcomplex_val",
     dtypes.string: "string_val",
@@ -75,6 +77,8 @@ def _array(values: Any, dtype: DType) -> np.ndarray:
         return _objects(values)
     if dtype in (dtypes.f16, dtypes.bf16):
         return _halves(values)
+    if isinstance(values, bytes):
+        return np.frombuffer(values, np.uint8)
     if dtype not in FIELDS and dtype is not dtypes.i32:  # narrower than the field
         return np.fromiter(values, np.int64, len(values)).astype(dtype.numpy)
     return np.fromiter(values, dtype.real_dtype.numpy, len(values))

@@ -9,7 +9,7 @@ are not known have names, and one name means one size. Those that nobody named h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain
@@ -36,6 +36,7 @@ _NO_RESULT = re.compile(
 # What stands at the end of a branch or was left behind by shape arithmetic: taken only for want of
 # others.
 _ASIDE = SWITCH | {"Shape"}
+_OF_SIZES = frozenset({"Rank", "Shape", "ShapeN", "Size"})  # ops that read no element of an input
 # Where tf.gradients and a Saver put their nodes.
 _BOOKKEEPING = re.compile(r"(.*/)?(gradients|save)(_\d+)?/.*")
 LIKE_AN_END = 0.75  # how like the last part of another name one has to be to be taken for a slip
@@ -333,10 +334,10 @@ def default_fetches(graph: Graph, feeds: Sequence[Feed] = ()) -> tuple[list[Fetc
 
 
 def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
-    """Tensors that nothing takes or waits for, of operations that depend on a feed or placeholder
-    where any does; what trains and saves is left out."""
+    """Tensors that nothing takes or waits for, of operations that depend on the elements of a feed
+    or placeholder where any does; what trains and saves is left out."""
     starts = {t.op for t in fed} or set(filter(_is_fed, graph.get_operations()))
-    reached = _descendants(starts)
+    reached = _reached_by_elements(starts)
     awaited = {c for op in graph.get_operations() for c in op.control_inputs}
     inside = inside_loops(graph)
     read_loops = _read_loops(graph)
@@ -401,8 +402,15 @@ def _stands_aside(op: Operation) -> bool:
     return branch or op.type in _ASIDE
 
 
-def _descendants(starts: Iterable[Operation]) -> set[Operation]:
-    return set(reachable(starts, lambda op: (u for t in op.outputs for u in t.consumers())))
+def _reached_by_elements(starts: Iterable[Operation]) -> set[Operation]:
+    """What depends on more of `starts` than their sizes: zeros for a state that is never read, say,
+    have the batch's."""
+
+    def users(op: Operation) -> Iterator[Operation]:
+        every = (user for t in op.outputs for user in t.consumers())
+        return (user for user in every if user.type not in _OF_SIZES)
+
+    return set(reachable(starts, users))
 
 
 # -- signatures

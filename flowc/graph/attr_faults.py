@@ -56,8 +56,8 @@ def _value_fault(definition: AttrDef, kind: str, value: Any) -> str | None:
         return None
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
-    if value in allowed or (isinstance(value, DType) and value.is_quantized):
-        return None  # no record takes a dtype that is quantized, and TensorFlow does
+    if value in allowed or (isinstance(value, DType) and (value.is_quantized or value.is_narrow)):
+        return None  # TensorFlow takes such dtypes for more ops than have kernels here
     return _expected(definition, value, f"one of {', '.join(f'{a}' for a in allowed)}")
 
 

@@ -29,7 +29,7 @@ from flowc.proto.variable_pb2 import SaveSliceInfoDef, VariableDef
 _RAW = frozenset({
     dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64, dtypes.i8, dtypes.i16, dtypes.i32, dtypes.i64,
     dtypes.u8, dtypes.u32, dtypes.u64, dtypes.qi8, dtypes.qu8, dtypes.qi16, dtypes.qu16,
-    dtypes.qi32,
+    dtypes.qi32, dtypes.f8e5m2, dtypes.f8e4m3fn,
 })  # fmt: skip
 _LIST_FIELDS = {bool: "b", int: "i", float: "f", bytes: "s"}
 
@@ -63,6 +63,9 @@ def tensor_proto(value: np.ndarray, dtype: DType | None = None) -> TensorProto:
         proto.tensor_content = np.ascontiguousarray(little).tobytes()
     else:
         flat = np.ascontiguousarray(array).reshape(-1)
+        if FIELDS.get(dtype) == "float8_val":
+            proto.float8_val = flat.tobytes()
+            return proto
         if dtype in (dtypes.f16, dtypes.bf16):
             flat = flat.view(np.uint16)
         elif dtype.is_complex:

@@ -186,6 +186,11 @@ class Graph:
         return self._finalized
 
     @property
+    def building_function(self) -> bool:
+        """Whether its operations are those of a function's body."""
+        return self.outer is not None
+
+    @property
     def version(self) -> int:
         """Grows with every operation that is added."""
         return len(self._ops)
@@ -381,7 +386,8 @@ class Graph:
         self._unfetchable.add(element)
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
-        return element not in self._unfetchable
+        """Whether neither it nor the operation that makes it was forbidden."""
+        return not self._unfetchable & {element, getattr(element, "op", element)}
 
     # Writing
 

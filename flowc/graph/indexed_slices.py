@@ -90,6 +90,17 @@ class IndexedSlices(ValuesAtIndices):
         known = None if self.dense_shape is None else constant_elements(self.dense_shape)
         return TensorShape(None if known is None else known.tolist())
 
+    def consumers(self) -> list[Operation]:
+        """The operations that read the values."""
+        return self.values.consumers()
+
+    def with_rows(self, values: Tensor) -> IndexedSlices:
+        """Other values in the same rows."""
+        return IndexedSlices(values, self.indices, self.dense_shape)
+
+    def __neg__(self) -> IndexedSlices:
+        return self.with_rows(-self.values)
+
     def components(self) -> Sequence[Tensor]:
         kept = (self.values, self.indices)
         return kept if self.dense_shape is None else (*kept, self.dense_shape)

@@ -15,7 +15,7 @@ from flowc.graph.control_types import ENTER
 from flowc.graph.encode import as_kind, attr_value
 from flowc.graph.export import collection_def, graph_to_graph_def
 from flowc.graph.graph import Graph
-from flowc.graph.op_info import has_trait, signature_of
+from flowc.graph.op_info import has_trait, is_stateful, signature_of
 from flowc.ir.signature import REQUIRED, Arg, AttrDef
 from flowc.proto.graph_pb2 import GraphDef, NodeDef, OpDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
@@ -83,8 +83,7 @@ def op_def(op_type: str) -> OpDef | None:
             _fill_arg(target.add(), arg)
     for attr in signature.attrs.values():
         _fill_attr(found.attr.add(), attr)
-    found.is_stateful = has_trait(op_type, "stateful") or has_trait(op_type, "random")
-    found.is_stateful |= has_trait(op_type, "variable")
+    found.is_stateful = is_stateful(op_type)
     found.is_aggregate = has_trait(op_type, "aggregate")
     found.is_commutative = found.is_aggregate or has_trait(op_type, "commutative")
     first_is_ref = bool(signature.inputs) and signature.inputs[0].is_ref

@@ -40,6 +40,11 @@ def has_trait(op_type: str, trait: str) -> bool:
     return record is not None and trait in record.traits
 
 
+def is_stateful(op_type: str) -> bool:
+    """Whether results depend on more than the inputs, or something is changed."""
+    return any(has_trait(op_type, trait) for trait in ("stateful", "random", "variable"))
+
+
 def output_types(op_type: str, attrs: Mapping[str, Any]) -> list[tuple[DType | None, bool]] | None:
     """(dtype, is a reference) of each output; dtype is None where the deciding attr is missing."""
     signature = signature_of(op_type)
@@ -102,7 +107,12 @@ def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -
                 raise InvalidModelError(f"{record.tf_name} in a function: {fault}")
         kind = definition.kind
         allowed = definition.allowed
-        if kind == "type" and value.is_quantized and allowed and value not in allowed:
+        if (
+            kind == "type"
+            and (value.is_quantized or value.is_narrow)
+            and allowed
+            and value not in allowed
+        ):
             raise UnsupportedError(f"{record.tf_name}: flowc has no kernel for {value}")
         if kind == "string" and isinstance(value, bytes):
             value = value.decode("utf-8", "surrogateescape")

@@ -69,8 +69,8 @@ class Operation:
         return self._inputs
 
     @property
-    def control_inputs(self) -> tuple[Operation, ...]:
-        return self._control_inputs
+    def control_inputs(self) -> list[Operation]:
+        return list(self._control_inputs)
 
     @property
     def outputs(self) -> list[Tensor]:
@@ -164,12 +164,18 @@ class Operation:
         return op_def(self.type)
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attr. Raises `ValueError` where the node has none of that name."""
-        try:
-            return self.attrs[name]
-        except KeyError:
-            message = f"Operation '{self.name}' has no attr named '{name}'."
-            raise ValueError(message) from None
+        """The value of an attr: tensors and shapes as messages (`TensorProto`, `TensorShapeProto`),
+        the others plain (`attrs` has all of them plain). Raises `ValueError` where the node has
+        none of that name."""
+        if name not in self.attrs:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        message = self.node_def.attr[name]
+        kind = message.WhichOneof("value")
+        if kind in ("tensor", "shape"):
+            return getattr(message, kind)
+        if kind == "list" and message.list.shape:
+            return list(message.list.shape)
+        return self.attrs[name]
 
     def colocation_groups(self) -> list[bytes]:
         """The `loc:@name` groups: the operation's own where it names no other."""

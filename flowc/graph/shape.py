@@ -112,8 +112,8 @@ def _dimension_or_none(value: Any) -> Dimension | None:
 class TensorShape:
     """The static shape of a tensor: sizes that are ints or None, or an unknown rank (`dims=None`).
 
-    Made from None, an int, a `Dimension`, an iterable of them, or another shape. Raises `TypeError`
-    for what is no integer, `ValueError` for a negative size.
+    Made from None, an int, a `Dimension`, an iterable of them, another shape or its message. Raises
+    `TypeError` for what is no integer, `ValueError` for a negative size.
     """
 
     __slots__ = ("_sizes",)
@@ -124,6 +124,9 @@ class TensorShape:
             sizes = None
         elif isinstance(dims, TensorShape):
             sizes = dims._sizes
+        elif hasattr(dims, "unknown_rank"):  # a TensorShapeProto
+            known = [None if dim.size < 0 else int(dim.size) for dim in dims.dim]
+            sizes = None if dims.unknown_rank else tuple(known)
         elif isinstance(dims, Iterable):
             sizes = tuple(Dimension(d).value for d in dims)
         else:

@@ -77,7 +77,8 @@ class ListValue:
     A list of dense lists holds the buffers of these as elements. `home`: what builds where the list
     was made, which may be outside of the loop or branch in which it changes. `assumed`: nothing is
     in it before the loop around, which takes its elements to be what an iteration made them before;
-    where one makes them otherwise, it is traced again.
+    where one makes them otherwise, it is traced again. `limit`: how many elements the list may
+    have, -1 for any number.
     """
 
     dtype: DType
@@ -89,6 +90,7 @@ class ListValue:
     uniform: bool = False
     home: Builder | None = None
     assumed: bool = False
+    limit: int = -1
 
     @property
     def element(self) -> Dims | None:

@@ -112,6 +112,10 @@ class HostValue(bytes):
         return found
 
 
+class StoredValue(HostValue):
+    """One that a checkpoint holds: its bytes are what is written."""
+
+
 def held(value: Any) -> Array:
     """What a host step is given, or a run gives, as an array also where its rank is 0."""
     if isinstance(value, np.ndarray):
@@ -185,6 +189,10 @@ class HostFunctions(Protocol):
     def kernel(self, wanted: StepKernel, elements: int) -> NativeCall | None:
         """A kernel, for so many elements more; None as long as these were too few for compiling it
         to be worth it."""
+        ...
+
+    def stateful(self, name: str) -> str | None:
+        """The type of an op in a function whose results depend on more than its arguments."""
         ...
 
     def find(

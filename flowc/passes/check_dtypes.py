@@ -1,5 +1,5 @@
-"""Refuses what no kernel can hold or compute with: handles that are still needed, and strings, but
-where they only move.
+"""Refuses what no kernel can hold or compute with: handles that are still needed, and strings and
+narrow numbers, but where they only move, or are cast.
 
 In: a Computation before fusion. Out: the same object. Raises one `UnsupportedError` for all.
 """
@@ -22,6 +22,9 @@ def check_dtypes(c: Computation, options: Options) -> Computation:
     computing = [n for n in c.nodes if _has_strings(n) and _computes(n)]
     if computing:
         raise _refused("flowc does not compute this with strings", computing)
+    computing = [n for n in c.nodes if _has_narrow(n) and _computes_with_bits(n)]
+    if computing:
+        raise _refused("flowc only moves and casts floats of 8 bits and integers of 4", computing)
     return c
 
 
@@ -54,6 +57,25 @@ def _computes(node: Node) -> bool:
     if isinstance(lowering, Native):
         return not lowering.moves
     return not isinstance(lowering, (View, Host, Structural))
+
+
+def _has_narrow(node: Node) -> bool:
+    return any(v.type.dtype.is_narrow for v in (*node.inputs, *node.outputs))
+
+
+def _computes_with_bits(node: Node) -> bool:
+    """Whether a kernel would take the bits of narrow numbers for numbers."""
+    lowering = node.lowering
+    if isinstance(lowering, Elementwise) and node.op.name != "cast":
+        body = record_map(lowering.body, [v.type.dtype for v in node.inputs])
+        return any(i.name in PRIMITIVES and _takes_bits(i) for i in body.instructions)
+    if isinstance(lowering, Native):
+        return not lowering.moves
+    return not isinstance(lowering, (Elementwise, View, Host, Structural))
+
+
+def _takes_bits(i: Instruction) -> bool:
+    return any(x.dtype.is_narrow for x in i.operands)
 
 
 def _looks_into_strings(i: Instruction) -> bool:

@@ -51,6 +51,13 @@ def _is_neutral(m: Match) -> bool:
     return negative == (name == "add")
 
 
+def _folds_only_ones(m: Match) -> bool:
+    """Whether each element of the result is folded from one element: none is added to -0.0, as
+    TensorFlow adds none."""
+    dims = m["x"].dims
+    return all(dims[int(axis)] == 1 for axis in m.array("axes").reshape(-1))
+
+
 # -- dropout that keeps everything
 
 
@@ -75,6 +82,15 @@ def _keeps_all_of_sum(m: Match) -> bool:
     """Whether floor(keep + numbers of [0, 1)) is 1, as `keep` is: they have no more digits than
     fit behind it."""
     return keeps_type(m) and _is_drawn(m["drawn"]) and bool((m.array("keep") == 1).all())
+
+
+# -- exponentials of rows that are shifted
+
+
+def _is_largest_of_group(m: Match) -> bool:
+    """Whether x less the largest of its elements along some axes is what is raised to e."""
+    most = m["most"].node
+    return m["x"] is most.inputs[0] and most.attrs["keep_dims"]
 
 
 # -- transposes
@@ -219,7 +235,20 @@ RULES = (
         "x",
         _keeps_all_of_sum,
     ),
+    # exp(x - max(x)), as in softmax, is of nothing above 0
+    Rewrite(
+        "exp_of_shifted",
+        op("exp", op("sub", "x", op("max", "", const("axes"), name="most"))),
+        lambda m: m.b.exp_of_negative(m.node.inputs[0]),
+        _is_largest_of_group,
+    ),
     Rewrite("drop_whole_slice", op("slice|tile|broadcast_to", "x"), "x", _keeps_elements),
+    Rewrite(
+        "drop_reduction",
+        op("sum|mean|prod|max|min|all|any", "x", const("axes")),
+        _reshaped,
+        _folds_only_ones,
+    ),
     Rewrite("drop_transpose", TRANSPOSE, "x", lambda m: _order(m) == sorted(_order(m))),
     Rewrite(
         "merge_transposes",

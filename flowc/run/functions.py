@@ -21,7 +21,7 @@ from flowc.errors import InvalidArgumentError, InvalidModelError, UnsupportedErr
 from flowc.graph import Graph, Tensor
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.function import Function
-from flowc.graph.op_info import has_trait
+from flowc.graph.op_info import has_trait, is_stateful
 from flowc.ir.capability import ALL
 from flowc.ir.host_run import BatchedFunction, HostFunction, NativeCall, StepKernel, held
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from flowc.extract.batched_functions import BatchedBody
 
 Array = np.ndarray[Any, Any]
+# What an iterator may be saved with, although TensorFlow has it as stateful.
+HARMLESS = {"Assert", "Print", "PrintV2", "Timestamp"}
+HARMLESS |= {f"LookupTable{what}{version}" for what in ("Find", "Size") for version in ("", "V2")}
 LEADING_BACK = frozenset({"NextIteration", "RefNextIteration"})
 WORTH_COMPILING = 4096  # elements that Python takes a tenth of a second for, or longer
 Run = Callable[..., list[Any]]  # of tensors, arrays that are fed, and places for the results
@@ -112,6 +115,13 @@ class CalledFunctions:
         with self._lock:
             opened, run = self._runner(key, name, handles, streams, calls)
             return opened.bound(run)
+
+    def stateful(self, name: str) -> str | None:
+        function = self._graph.functions.get(name)
+        if function is None:
+            return None
+        types = [n.type for f in _called(function, self._graph) for n in f.body.nodes]
+        return next((t for t in types if is_stateful(t) and t not in HARMLESS), None)
 
     def kernel(self, wanted: StepKernel, elements: int) -> NativeCall | None:
         found = self._kernels.get(wanted)

@@ -280,7 +280,8 @@ class _Levels:
             least = max((self.of[o] for o in before if o in self.of), default=0)
             if has_trait(op.type, "may_block"):
                 least += 1 - least % 2
-                contents = [t for t in op.inputs if t not in fed and t.op in self.named]
+                held = [t for t in op.inputs if t not in fed and t.base_dtype not in HANDLES]
+                contents = [t for t in held if t.op in self.named]
                 self.read.setdefault(least, {}).update(dict.fromkeys(contents))
             elif touches or has_trait(op.type, "random"):
                 least += least % 2

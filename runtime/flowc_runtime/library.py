@@ -7,6 +7,7 @@ of this ABI ends in a `LoadError`; a file that was replaced since it was last op
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import stat
 import struct
@@ -48,6 +49,23 @@ def open_library(path: str) -> Any:
     if found != ABI_VERSION:
         raise LoadError(f"{path} has ABI version {found}, expected {ABI_VERSION}")
     return library
+
+
+def described_library(
+    path: str, signature: str | None = None
+) -> tuple[SimpleNamespace, dict[str, Any]]:
+    """The C functions of one of the models in the library at an absolute path, the first without a
+    signature, and what it says of itself. Weights beside it are not read. Raises `LoadError`."""
+    functions = functions_of(open_library(path))
+    described = json.loads(functions.flowc_metadata())
+    if signature is None:
+        return functions, described
+    prefixes = described.get("signatures", {})
+    if signature not in prefixes:
+        names = ", ".join(prefixes) or "one program, without the names of signatures"
+        raise LoadError(f"{path} has no signature {signature!r}; it has {names}")
+    functions = functions_of(functions.library, prefixes[signature])
+    return functions, json.loads(functions.flowc_metadata())
 
 
 def functions_of(library: Any, prefix: str = "flowc") -> SimpleNamespace:

@@ -9,7 +9,6 @@ model are those of its `Instance`s.
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from flowc_runtime.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from flowc_runtime.library import functions_of, open_library
+from flowc_runtime.library import described_library
 from flowc_runtime.notebook import table_of
 
 KNOWN_SHAPES = 256
@@ -94,13 +93,9 @@ class Model:
 
     def __init__(self, path: str | os.PathLike[str], signature: str | None = None) -> None:
         self.path = os.path.abspath(os.fspath(path))
-        library = open_library(self.path)
-        self._library = functions_of(library)
-        if signature is not None:
-            self._library = functions_of(library, self._prefix_of(signature))
+        self._library, described = described_library(self.path, signature)
         if hasattr(self._library, "flowc_check_weights"):  # else its runs say what is wrong
             self._check(self._library.flowc_check_weights())
-        described = json.loads(self._library.flowc_metadata())
         self.name: str = described["name"]
         self.metadata: dict[str, Any] = described
         self.inputs = tuple(map(_port, described["inputs"]))
@@ -170,15 +165,6 @@ class Model:
             for side, ports in sides.items()
         }
         return table_of(f"Model {self.name}", rows)
-
-    def _prefix_of(self, signature: str) -> str:
-        """What the functions of a signature begin with."""
-        described = json.loads(self._library.flowc_metadata())
-        prefixes = described.get("signatures", {})
-        if signature not in prefixes:
-            names = ", ".join(prefixes) or "one program, without the names of signatures"
-            raise LoadError(f"{self.path} has no signature {signature!r}; it has {names}")
-        return prefixes[signature]
 
     def _needs_instance(self, *_: Any) -> int:
         """The run of a model whose variables have to be kept between runs."""

@@ -53,7 +53,8 @@ def values(dtype: dtypes.DType, shape: tuple[int, ...]) -> np.ndarray:
         ]
         found.reshape(-1)[:] = rows
         return found
-    raw = rng.integers(0, 2 if dtype.is_bool else 256, found.nbytes, np.uint8)
+    codes = 2 if dtype.is_bool else 16 if dtype in (dtypes.i4, dtypes.u4) else 256
+    raw = rng.integers(0, codes, found.nbytes, np.uint8)
     found.reshape(-1)[...] = raw.view(dtype.numpy).reshape(-1)
     return found
 

@@ -272,6 +272,20 @@ def test_a_library_says_what_does_not_fit(flowc: Command, scale: Path, tmp_path:
     assert done.code == 4 and "error[FL0400]: cannot load" in done.err
 
 
+@needs_cc
+def test_a_library_is_inspected_without_its_weights_file(flowc: Command, tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 40], name="x")
+        tf.matmul(x, tf.constant(np.ones((40, 50), np.float32)), name="out")
+    model = tf.train.write_graph(graph, tmp_path, "model.pb", as_text=False)
+    library = tmp_path / "m.so"
+    assert flowc("compile", model, "-o", library, "--weights", "file").code == 0
+    library.with_name("m.so.weights").unlink()
+    shown = flowc("inspect", library)
+    assert shown.code == 0 and "  x: f32[batch,40]\n" in shown.out
+    assert "m.so.weights cannot be opened" in shown.out
+
+
 def test_random_inputs_follow_the_seed(flowc: Command, scale: Path) -> None:
     first, again, other = (flowc("run", scale, "--random-seed", n) for n in (3, 3, 4))
     assert first.code == 0 and first.out == again.out != other.out

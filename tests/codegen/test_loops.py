@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
+from flowc.codegen.cpu.numba_frontend import kernel_text
 from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
@@ -189,3 +191,39 @@ def test_a_run_reuses_tables_but_not_results() -> None:
     np.testing.assert_array_equal(first, np.ones(4))
     np.testing.assert_array_equal(second, np.full(9, 2))
     np.testing.assert_array_equal(third, np.full(4, 6))
+
+
+@pytest.mark.parametrize("dtype", [dtypes.f32, dtypes.f64])
+def test_a_softmax_divides_once_a_row(dtype: dtypes.DType) -> None:
+    """And raises to e what it knows not to be above 0, whether TensorFlow's op or written out."""
+
+    def written_out(b: Builder, x: Any) -> Any:
+        exponentials = b.exp(b.sub(x, b.max(x, np.array([1], np.int32), keep_dims=True)))
+        total = b.sum(exponentials, np.array([1], np.int32), keep_dims=True)
+        return b.mul(exponentials, b.reciprocal(total))
+
+    for emit in (lambda b, x: b.softmax(x), written_out):
+        program, source = compiled(emit, [(dtype, (5, 70))])
+        x = arrays(dtype, (5, 70))[0] / 50
+        wide = np.exp(x.astype("g") - x.max(1, keepdims=True).astype("g"))
+        expected = (wide / wide.sum(1, keepdims=True)).astype(x.dtype)
+        np.testing.assert_allclose(program.run([x])[0], expected, rtol=8 * np.finfo(x.dtype).eps)
+        assert f"exp_negative_{dtype}(" in source and f" exp_{dtype}(" not in source
+        divisions = re.findall(r"(\S+) / (\S+)", source)
+        assert divisions == [(f"{dtype}(1.0)", "a1")], "the same for all of a row"
+
+
+def test_the_largest_of_a_row_does_not_tell_zeros_apart() -> None:
+    """Which takes twice the instructions; what is not a number is still found."""
+    report = Report()
+    b = Builder()
+    x = b.parameter("x", tensor_type(dtypes.f32, (3, 70)))
+    c = b.build([b.max(x, np.array([1], np.int32)), b.min(x, np.array([1], np.int32))])
+    spec = spec_of(c, ["x"], ["y", "z"])
+    program = compile_computation(c, Options(), spec, report=report, kernels=_kernels())
+    text = "".join(kernel_text(k) for k in report.stages.kernels.values())
+    for fold in ("maximum", "minimum"):
+        assert re.findall(rf"call (\w*) ?float @\"?llvm\.{fold}", text) == ["nsz"], fold
+    given = np.ones((3, 70), np.float32)
+    given[[0, 1, 2], [0, 41, 69]] = np.nan  # in the first vector, a later one, behind the last
+    assert np.isnan(Executable(program, 1).run([given])).all()

@@ -72,6 +72,18 @@ def test_a_kernel_that_sees_its_piece(kernel: Any) -> None:
         partitioned.run([X])
 
 
+@pytest.mark.parametrize("length", [5, 40])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_which_zero_is_the_largest_does_not_depend_on_the_piece(name: str, length: int) -> None:
+    """Short rows become vectors of rows, as many as a piece has."""
+    b = Builder()
+    x = b.parameter("x", tensor_type(dtypes.f32, (37, length)))
+    c = b.build([getattr(b, name)(x, np.array([1], np.int32))])
+    zeros = np.where(np.random.default_rng(1).random((37, length)) < 0.5, 0.0, -0.0)
+    (found,) = PartitionedProgram(c, Options()).run([zeros.astype(np.float32)])
+    assert not found.any()
+
+
 @pytest.mark.parametrize(
     ("ranges", "wakes"),
     [

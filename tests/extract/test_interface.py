@@ -89,7 +89,8 @@ def test_default_fetches_are_sinks_behind_placeholders(graph: Graph) -> None:
 def test_what_nobody_reads_of_a_loop_is_no_default_fetch() -> None:
     def doubled(x: tf.Tensor, name: str) -> list[tf.Tensor]:
         step = lambda i, value: (i + 1, value * 2)
-        return tf.while_loop(lambda i, _: i < 3, step, [tf.size(x), x], name=name)
+        first = tf.cast(x[0], tf.int32)
+        return tf.while_loop(lambda i, _: i < 3, step, [first, x], name=name)
 
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None], name="x")
@@ -98,6 +99,15 @@ def test_what_nobody_reads_of_a_loop_is_no_default_fetch() -> None:
         tf.identity(doubled(x, "read")[1], name="out")
         found = [f.name for f in choose_fetches(graph)]
         assert found == ["alone/Exit", "alone/Exit_1", "out"]
+
+
+def test_what_has_the_sizes_of_an_input_and_none_of_its_elements_is_no_default_fetch() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        tf.zeros(tf.shape(x), name="start")
+        assert [f.name for f in choose_fetches(graph)] == ["start"]  # there is nothing better
+        tf.negative(x, name="out")
+        assert [f.name for f in choose_fetches(graph)] == ["out"]
 
 
 def test_feeds_complete_and_contradict_the_graph(graph: Graph) -> None:

@@ -76,11 +76,11 @@ def test_control_dependencies_leave_out_what_waits_already() -> None:
             e = constant(graph, "e")
         with graph.control_dependencies([b]):
             f = constant(graph, "f")
-    assert b.control_inputs == (a,)
-    assert c.control_inputs == ()  # waits for b, which waits for a
-    assert d.control_inputs == ()  # a feeds it
-    assert e.control_inputs == ()
-    assert f.control_inputs == (a, b)
+    assert b.control_inputs == [a]
+    assert c.control_inputs == []  # waits for b, which waits for a
+    assert d.control_inputs == []  # a feeds it
+    assert e.control_inputs == []
+    assert f.control_inputs == [a, b]
 
 
 def test_devices_merge_and_colocation_writes_classes() -> None:

@@ -133,13 +133,13 @@ def test_tensors_of_every_dtype_are_those_of_tensorflow() -> None:
     graph = load_graph(DATA / "tensors.pb")
     with np.load(DATA / "tensors.npz") as expected:
         for name in expected.files:
-            value = graph.get_operation_by_name(name).get_attr("value")
+            value = graph.get_operation_by_name(name).attrs["value"]
             if value.dtype == dtypes.bf16.numpy:
                 value = value.view(np.uint16)
             assert value.dtype == expected[name].dtype, name
             assert np.array_equal(value, expected[name], equal_nan=value.dtype.kind in "fc"), name
         assert len(expected.files) == 15 * 5 + 1
-    strings = graph.get_operation_by_name("strings").get_attr("value")
+    strings = graph.get_operation_by_name("strings").attrs["value"]
     assert strings.tolist() == [[b"a", b""], [b"\xff\x00", "é".encode()]]
 
 
@@ -149,7 +149,7 @@ def test_tensors_encode_back_as_tensorflow_wrote_them() -> None:
     for op in load_graph(DATA / "tensors.pb").get_operations():
         if op.name.endswith(("_matrix", "_vector", "_scalar", "_empty")) or op.name == "strings":
             written = op.attrs.encoded("value").tensor
-            assert tensor_proto(op.get_attr("value"), op.get_attr("dtype")) == written, op.name
+            assert tensor_proto(op.attrs["value"], op.get_attr("dtype")) == written, op.name
 
 
 def test_big_constants_stay_in_their_file(tmp_path: Path) -> None:
@@ -165,8 +165,8 @@ def test_big_constants_stay_in_their_file(tmp_path: Path) -> None:
     graph = load_graph(path)
     op = graph.get_operation_by_name("c")
     assert op.attrs.encoded("value").content.obj.__class__.__name__ == "FileMemory"
-    assert np.array_equal(op.get_attr("value"), np.arange(1 << 14))
-    assert op.get_attr("value").flags.aligned
+    assert np.array_equal(op.attrs["value"], np.arange(1 << 14))
+    assert op.attrs["value"].flags.aligned
     assert graph.as_graph_def() == graph_def
 
 
@@ -244,7 +244,7 @@ def test_a_variable_of_another_shape(tmp_path: Path) -> None:
 def test_variables_of_a_saved_model_with_functions() -> None:
     graph = load_graph(DATA / "tf2")
     handles = [op for op in graph.get_operations() if op.type == "VarHandleOp"]
-    values = {tuple(op.get_attr("shape")): graph.variable_values[op.name] for op in handles}
+    values = {tuple(op.attrs["shape"]): graph.variable_values[op.name] for op in handles}
     assert values[(3, 2)].tolist() == [[0, 1], [2, 3], [4, 5]]
     assert values[(2,)].tolist() == [5, 6]
     assert graph.source.signature == "serving_default"
@@ -437,7 +437,7 @@ def test_equal_elements_take_the_memory_of_one() -> None:
 
     graph = Graph()
     import_graph_def(const(huge), name="", graph=graph)
-    value = graph.get_operation_by_name("c").get_attr("value")
+    value = graph.get_operation_by_name("c").attrs["value"]
     assert value.shape == (1 << 40,)
     assert value[-1] == 1
 

@@ -72,6 +72,30 @@ def _split(value: Any, shape: Any, *lengths: int) -> Any:
     return r.TensorListSplit(tensor=value, element_shape=shape, lengths=np.array(lengths, np.int64))
 
 
+def _empty(limit: int) -> Any:
+    return r.EmptyTensorList(
+        element_shape=_ints(), max_num_elements=np.int32(limit), element_dtype=F32
+    )
+
+
+def _pushed(held: Any, *items: Any) -> Any:
+    for item in items:
+        held = r.TensorListPushBack(input_handle=held, tensor=item)
+    return held
+
+
+def _push_counted(i: Any, held: Any) -> Any:
+    return i + 1, _pushed(held, tf.cast(i, F32))
+
+
+def _partly_set(*lengths: int) -> Any:
+    """A list of four elements `[length, 3]`, of which the first ones are set: 1, 2, ..."""
+    held = _reserved(4)
+    for i, length in enumerate(lengths):
+        held = _set(held, i, np.full((length, 3), 1.0 + i, np.float32))
+    return held
+
+
 def _open(value: Any) -> Any:
     return tf.placeholder_with_default(value, None)
 
@@ -109,6 +133,36 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "concat unset": (
         lambda: _joined(_reserved(3), _ints(-1, 3), 2)[0],
         "uninitialized tensor at index 1 but leading_dims has only 1 elements",
+    ),
+    "push to a full list": (
+        lambda: _length(_pushed(_empty(1), 1.0, 2.0)),
+        "Tried to push item into a full list list size: 1 max_num_elements: 1",
+    ),
+    "push to a list that a loop fills": (
+        lambda: _stacked(
+            tf.while_loop(lambda i, _: i < 5, _push_counted, [tf.constant(0), _empty(3)])[1]
+        ),
+        "Tried to push item into a full list list size: 3 max_num_elements: 3",
+    ),
+    "concat partly set": (
+        lambda: _joined(_partly_set(2, 4), NO_SHAPE, 1, 1, 1)[0],
+        "List contains uninitialized tensor at index 3 but leading_dims has only 3 elements",
+    ),
+    "concat of another length": (
+        lambda: _joined(_partly_set(2, 4), _ints(2, 3), 1, 1, 1, 1)[0],
+        "First entry of element_shape input .* index: 1 Expected: 2 Actual: 4",
+    ),
+    "concat negative": (
+        lambda: _joined(_partly_set(2, 2), NO_SHAPE, 1, 1, -1, 1)[0],
+        "leading_dims must not be negative, found -1 at index 2",
+    ),
+    "concat of what a branch set": (
+        lambda: _joined(
+            tf.cond(tf.random.uniform([]) < 2, lambda: _partly_set(2, 2), lambda: _reserved(4)),
+            NO_SHAPE,
+            *(2, 2, 5, 2),
+        )[0],
+        "leading_dims has 5 at index 2 of a list whose elements are 2 long",
     ),
     "concat unset of no shape": (
         lambda: _joined(_reserved(3), NO_SHAPE)[0],
@@ -178,6 +232,48 @@ def test_unset_elements_are_as_long_as_stated() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         tensor, lengths = session.run(_joined(_reserved(3), _ints(-1, 3), 2, 3, 5))
         assert (tensor.shape, tensor.any(), lengths.tolist()) == ((10, 3), False, [2, 3, 5])
+
+
+@pytest.mark.parametrize(
+    ("set_ones", "stated", "leading", "found"),
+    [  # as TensorFlow joins them
+        ((2, 2), -1, (), [2, 2, 2, 2]),
+        ((2, 2), -1, (1, 1, 3), [2, 2, 3, 2]),
+        ((2, 2), (2, 3), (9, 9, 1, 0), [2, 2, 1, 0]),
+        ((2, 4), -1, (1, 1, 3, 1), [2, 4, 3, 1]),
+        ((2, 4), (-1, 3), (1, 1, 3, 1, 7), [2, 4, 3, 1]),
+        ((2, 4, 1, 1), -1, (9,), [2, 4, 1, 1]),
+    ],
+)
+@pytest.mark.parametrize("fed", [False, True])
+def test_leading_dims_are_those_of_unset_elements(
+    set_ones: tuple[int, ...], stated: Any, leading: tuple[int, ...], found: list[int], fed: bool
+) -> None:
+    dims = np.array(leading, np.int64)
+    with tf.Graph().as_default(), tf.Session() as session:
+        tensor, lengths = session.run(
+            r.TensorListConcatV2(
+                input_handle=_partly_set(*set_ones),
+                element_shape=np.array(stated, np.int32),
+                leading_dims=_open(dims) if fed else dims,
+                element_dtype=F32,
+            )
+        )
+    assert lengths.tolist() == found
+    numbers = [1.0 + i if i < len(set_ones) else 0.0 for i in range(4)]
+    assert np.array_equal(tensor, np.repeat(numbers, found)[:, None] * np.ones(3))
+
+
+def test_a_list_takes_as_many_elements_as_it_may_have() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        full = _pushed(_empty(2), 1.0, 2.0)
+        rest, last = r.TensorListPopBack(
+            input_handle=full, element_shape=_ints(), element_dtype=F32
+        )
+        assert session.run([last, _stacked(_pushed(rest, 3.0))])[1].tolist() == [1, 3]
+        zeros = tf.zeros_like(full)
+        assert zeros.op.type == "ZerosLike"
+        assert session.run(_stacked(zeros)).tolist() == [0, 0]
 
 
 def test_the_shape_that_a_reader_states_tells_only_what_is_not_set() -> None:

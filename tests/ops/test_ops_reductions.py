@@ -14,6 +14,7 @@ import pytest
 from node_evaluation import plain_kernel
 from op_calls import axes, both, floats, infer, reference
 
+import flowc
 from flowc.errors import FlowcError, ShapeError
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
@@ -26,6 +27,19 @@ F32_MAX = np.finfo(np.float32).max
 
 
 # -- reductions
+
+
+@pytest.mark.parametrize("axis", [[], [1]])
+@pytest.mark.parametrize("name", ["reduce_sum", "reduce_prod", "reduce_mean"])
+def test_what_folds_one_element_gives_it(name: str, axis: list[int]) -> None:
+    """Nothing is added to it: -0.0 keeps its sign."""
+    with flowc.Graph().as_default():
+        x = flowc.placeholder(flowc.float32, [3, 1])
+        y = getattr(flowc, name)(x, axis)
+        with flowc.Session() as session:
+            found = session.run(y, {x: floats(-0.0, NAN, 1.5)[:, None]})
+    assert np.array_equal(np.signbit(found).reshape(-1), [True, False, False])
+    assert np.array_equal(found.reshape(-1), floats(-0.0, NAN, 1.5), equal_nan=True)
 
 
 @pytest.mark.parametrize("position", [0, 1, 2])

@@ -42,6 +42,8 @@ MADE_OF: dict[str, str] = {
     "_MakeIterator": "MakeIterator",
     "_IteratorGetNext": "IteratorGetNext",
     "_OneShotIterator": "OneShotIterator",
+    "_SerializeIterator": "SerializeIterator",
+    "_DeserializeIterator": "DeserializeIterator",
     "_DatasetToSingleElement": "DatasetToSingleElement",
     "_ReduceDataset": "ReduceDataset",
     "_DatasetCardinality": "DatasetCardinality",

@@ -2,8 +2,8 @@
 
     V/bin/python tests/oracle/record_datasets.py    # V has tensorflow-cpu 2.21.0
 
-Out: `tests/recorded/datasets.json`, and `dataset_graphs.json` with the graphs of some, compressed,
-and what TensorFlow finds in them.
+Out: `tests/recorded/datasets.json`, `iterator_states.json`, and `dataset_graphs.json` with the
+graphs of some, compressed, and what TensorFlow finds in them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "support")]
 
 from dataset_snippets import IMPORTED, imported, programs, seen
+from iterator_states import resumed, states
 
 
 def main() -> None:
@@ -37,6 +38,11 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             recorded[name] = seen(tf, code, folder + "/")
     write("datasets.json", recorded)
+    kept: dict[str, object] = {}
+    for name in states():
+        with tempfile.TemporaryDirectory() as folder:
+            kept[name] = resumed(tf, name, folder + "/")
+    write("iterator_states.json", kept)
     write("dataset_graphs.json", {name: graph(programs()[name]) for name in IMPORTED})
 
 

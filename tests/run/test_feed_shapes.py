@@ -141,3 +141,17 @@ def test_faults_of_a_later_shape_are_those_of_the_shape(compiled: list[list[str]
         assert caught.value.__context__ is None
         session.run(total, {x: _rows(9), y: _rows(9)})
     assert len(compiled) == 3
+
+
+def test_a_size_that_the_run_found_is_named_by_the_node_that_computes_it() -> None:
+    a = tf.placeholder(tf.float32, [None])
+    kept = tf.unique(a, name="kept").y
+    out = tf.sin(tf.add(kept, tf.constant([1.0, 2.0, 3.0]), name="met"))
+    with tf.Session() as session:
+        np.testing.assert_allclose(
+            session.run(out, {a: [1, 1, 2, 3]}), np.sin([2, 4, 6], dtype="f")
+        )
+        with pytest.raises(tf.errors.InvalidArgumentError, match="found 2 and 3") as caught:
+            session.run(out, {a: [1, 1, 2]})
+    assert caught.value.op is not None and caught.value.op.name == "met"
+    assert "is dim 0 of what node 'kept' computes" in str(caught.value)

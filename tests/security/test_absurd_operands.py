@@ -44,6 +44,25 @@ def test_gradients_of_images_that_were_resized_to_nothing(name: str) -> None:
         program.run([case.inputs[0][:, :0], case.inputs[1]])
 
 
+@pytest.mark.parametrize(
+    ("name", "operand", "given", "words"),
+    [
+        ("crop_and_resize_grad_boxes", 2, 4, "4 columns|must be equal"),
+        ("xla_gather", 0, 2, "slice of size"),
+    ],
+)
+def test_one_program_for_all_sizes_reads_nothing_beside_its_memory(
+    name: str, operand: int, given: int, words: str
+) -> None:
+    """Boxes without columns, and a slice of more rows than there are."""
+    case = plain_cases(op_named(name))[0]
+    program = PartitionedProgram(with_open_sizes(case, open_axes(case)), Options())
+    arrays = list(case.inputs)
+    arrays[operand] = np.take(arrays[operand], [], axis=1 if name.startswith("crop") else 0)
+    with pytest.raises(InvalidArgumentError, match=words):
+        program.run(arrays[:given])  # the others are constants
+
+
 def evaluated(tensor: tf.Tensor) -> np.ndarray:
     with tf.Session(graph=tensor.graph) as session:
         return session.run(tensor)
@@ -107,6 +126,12 @@ def test_a_sparse_product_of_sizes_of_the_run() -> None:
         )
         with tf.Session() as session:
             assert session.run(product, {sizes: [3, 2]}).tolist() == [[1, 1], [2, 2], [0, 0]]
+
+
+def test_an_order_of_indices_by_an_absurd_number_of_rounds() -> None:
+    with tf.Graph().as_default(), pytest.raises((InvalidArgumentError, ValueError), match="rounds"):
+        order = tf.raw_ops.RandomIndexShuffle(index=0, seed=[1, 2, 3], max_index=9, rounds=2**62)
+        evaluated(order)
 
 
 def test_positions_of_maxima_outside_of_the_image() -> None:

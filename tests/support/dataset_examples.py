@@ -432,6 +432,20 @@ def _iterator(op: str) -> list[tuple[Any, Any]]:
     return [(one[0], 0), (two[0], 1), (text, None)]
 
 
+def _saved_iterator() -> list[tuple[Any, Any]]:
+    """An iterator is told to go on where it is, and goes on."""
+    handle = r.IteratorV2(shared_name="", container="", **N)
+    begin = r.MakeIterator(dataset=numbers(), iterator=handle)
+    with tf.control_dependencies([begin]):
+        one = r.IteratorGetNext(iterator=handle, **N)
+    with tf.control_dependencies(one):
+        state = r.SerializeIterator(resource_handle=handle)
+    move = r.DeserializeIterator(resource_handle=handle, serialized=state)
+    with tf.control_dependencies([move]):
+        two = r.IteratorGetNext(iterator=handle, **N)
+    return [(one[0], 0), (two[0], 1)]
+
+
 def _one_shot() -> list[tuple[Any, Any]]:
     return [(tf.data.make_one_shot_iterator(tf.data.Dataset.range(3)).get_next(), 0)]
 
@@ -442,4 +456,5 @@ for _op in ("IteratorFromStringHandleV2", "IteratorFromStringHandle", "IteratorG
     DATASETS[_op] = partial(_iterator, "IteratorV2")
 DATASETS["Iterator"] = partial(_iterator, "Iterator")
 DATASETS["OneShotIterator"] = _one_shot
+DATASETS["SerializeIterator"] = DATASETS["DeserializeIterator"] = _saved_iterator
 DATASETS["TakeDataset"] = DATASETS["DatasetToSingleElement"] = _sources

@@ -337,10 +337,9 @@ def imported(tf: Any, graph_def: Any) -> list[Any]:
             return found
 
 
-def seen(tf: Any, code: str, folder: str) -> list[Any]:
-    """What a program finds: types and shapes, then the elements of two iterations."""
-    write_files(folder)
-    names: dict[str, Any] = {
+def names_of(tf: Any, folder: str) -> dict[str, Any]:
+    """What programs have."""
+    return {
         "tf": tf,
         "np": np,
         "D": tf.data.Dataset,
@@ -352,10 +351,20 @@ def seen(tf: Any, code: str, folder: str) -> list[Any]:
         "init": None,
         "os": os,
     }
+
+
+def run_code(code: str, names: dict[str, Any]) -> None:
+    for statement in code.split("; "):
+        exec(statement, names)
+
+
+def seen(tf: Any, code: str, folder: str) -> list[Any]:
+    """What a program finds: types and shapes, then the elements of two iterations."""
+    write_files(folder)
+    names = names_of(tf, folder)
     with tf.Graph().as_default():
         try:
-            for statement in code.split("; "):
-                exec(statement, names)
+            run_code(code, names)
             d = names["d"]
             iterator = tf.data.make_initializable_iterator(d)
             following = iterator.get_next()

@@ -91,9 +91,9 @@ def cases_of(op: Op) -> Iterator[Case]:
 
 def allowed_dtypes(attr: AttrDef) -> tuple[DType, ...]:
     """The dtypes that examples try for a type attr: those that kernels compute with, and quantised
-    ones where it names them."""
+    ones where it names them. (Narrow ones: `test_narrow_types.py`.)"""
     allowed = COMPUTED if attr.allowed is None else attr.allowed
-    return tuple(d for d in allowed if d.carrier in COMPUTED)
+    return tuple(d for d in allowed if d.carrier in COMPUTED and not d.is_narrow)
 
 
 def parse_example(op: Op, text: str) -> tuple[tuple[Operand, ...], dict[str, Any]]:

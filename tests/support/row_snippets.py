@@ -14,6 +14,7 @@ from row_snippets_records import RECORD_ROWS
 from row_snippets_saving import SAVING_ROWS
 from row_snippets_tools import TOOL_ROWS
 from row_snippets_training import TRAINING_ROWS
+from row_snippets_values import VALUE_ROWS
 from row_snippets_variables import VARIABLE_ROWS
 
 ROW_SNIPPETS: tuple[Snippet, ...] = (
@@ -29,6 +30,7 @@ ROW_SNIPPETS: tuple[Snippet, ...] = (
     *IMAGE_ROWS,
     *FAULT_ROWS,
     *BARRIER_ROWS,
+    *VALUE_ROWS,
 )
 
 # Programs in which flowc is seen to differ from TensorFlow, and how.

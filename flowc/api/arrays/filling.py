@@ -60,7 +60,7 @@ def zeros_like(
     with name_scope(name, "zeros_like", [tensor]) as scope:
         value = as_tensor(tensor, name="tensor")
         wanted = value.dtype if dtype is None else dtypes.as_dtype(dtype)
-        if optimize and value.shape.is_fully_defined():
+        if optimize and value.shape.is_fully_defined() and wanted is not dtypes.variant:
             return zeros(value.shape, wanted, name=scope)
         if wanted is not value.dtype:
             return zeros(shape(value), wanted, name=scope)

@@ -302,14 +302,14 @@ def transpose(
 
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """The last two axes exchanged. Raises `ValueError` for an unknown or too small rank."""
-    with name_scope(name, None, [a]) as scope:
+    with name_scope(name, None, [a]):
         tensor = as_tensor(a, name="a")
         count = tensor.shape.ndims
         if count is None or count < 2:
             raise ValueError("Argument `a` should be a (batch) matrix with rank >= 2. Received `a` "
                              f"= {a} with shape: {tensor.shape}")  # fmt: skip
         perm = [*range_list(count - 2), count - 1, count - 2]
-        return transpose(tensor, perm, scope, conjugate)
+        return transpose(tensor, perm, conjugate=conjugate)
 
 
 def range_list(count: int) -> list[int]:

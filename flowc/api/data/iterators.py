@@ -19,6 +19,7 @@ from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import create
 from flowc.graph.building.function_graph import factory_of
 
+ITERATORS = "iterators"  # the collection of a graph's handles
 MANY_CALLS = 32
 WARNING = (
     "An unusually high number of `Iterator.get_next()` calls was detected. This often indicates "
@@ -43,6 +44,7 @@ class Iterator:
         self._initializer = initializer
         self._structure = structure
         self._calls = 0
+        get_default_graph().add_to_collection(ITERATORS, iterator_resource)
         self._string_handle = call(
             "IteratorToStringHandle", iterator_resource, name="IteratorToStringHandle"
         )

@@ -12,6 +12,7 @@ from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor, constant_array, constant_tensor
 from flowc.graph.building.creation import output
+from flowc.graph.indexed_slices import IndexedSlices
 
 
 def constant(
@@ -71,6 +72,22 @@ def convert_to_tensor(
     )
 
 
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Tensor | IndexedSlices:
+    """`value` as it is where it is an `IndexedSlices`, and otherwise as a tensor. Raises
+    `ValueError` for another dtype than `dtype`, and as `convert_to_tensor` does."""
+    if isinstance(value, IndexedSlices):
+        if dtype is not None and value.dtype is not dtypes.as_dtype(dtype):
+            raise ValueError(
+                f"Incompatible tensor conversion requested to `dtype` "
+                f"{dtypes.as_dtype(dtype).name} for `value` ({value}) with dtype "
+                f"{dtypes.name_of(value.dtype)}."
+            )
+        return value
+    return convert_to_tensor(value, dtype, name)
+
+
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor that every run must feed with values of `dtype`, or the run raises
     `InvalidArgumentError`. `shape`: sizes, None for those that differ between runs; None for any
@@ -86,8 +103,11 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
-    """`input` again, as an operation of its own: of any dtype and shape. Raises `TypeError` and
+    """`input` again, as an operation of its own: of any dtype and shape. A `SparseTensor` or
+    `IndexedSlices` gets one for each of its tensors, without `name`. Raises `TypeError` and
     `ValueError` for what is no tensor and cannot be made one."""
+    if hasattr(input, "with_components"):
+        return input.with_components([output("Identity", part) for part in input.components()])
     return output("Identity", input, name=name)
 
 
@@ -122,11 +142,13 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """The elements in another dtype, of a `SparseTensor` too: floats become integers by cutting
-    off, numbers bools by being other than 0. Raises `TypeError` to and from strings."""
+    """The elements in another dtype, of a `SparseTensor` or `IndexedSlices` too: floats become
+    integers by cutting off, numbers bools by being other than 0. Raises `TypeError` to and from
+    strings."""
     wanted: DType = dtypes.as_dtype(dtype)
-    if hasattr(x, "with_values"):
-        return x if x.dtype is wanted else x.with_values(cast(x.values, wanted, name))
+    replaced = _with_other_values(x)
+    if replaced is not None:
+        return x if x.dtype is wanted else replaced(cast(x.values, wanted, name))
     if isinstance(x, Tensor) and x.dtype is wanted:
         return x
     with name_scope(name, "Cast", [x]) as scope:
@@ -137,6 +159,11 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
             found = dtypes.name_of(tensor.dtype)
             raise TypeError(f"Cast {found} to {wanted.name} is not supported")
         return output("Cast", tensor, name=scope, DstT=wanted)
+
+
+def _with_other_values(x: Any) -> Callable[[Tensor], Any] | None:
+    """What makes the like of a composite `x` of other values."""
+    return x.with_rows if isinstance(x, IndexedSlices) else getattr(x, "with_values", None)
 
 
 def _cast_to(dtype: DType, function_name: str, default: str) -> Callable[..., Tensor]:

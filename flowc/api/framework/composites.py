@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.framework.basics import placeholder
+from flowc.api.framework.basics import convert_to_tensor, placeholder
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
@@ -92,6 +92,22 @@ class SparseTensor(ValuesAtIndices):
     def __repr__(self) -> str:
         parts = ", ".join(f"{n}={getattr(self, n)}" for n in ("indices", "values", "dense_shape"))
         return f"SparseTensor({parts})"
+
+
+def convert_to_tensor_or_sparse_tensor(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Tensor | SparseTensor:
+    """`value` as a `SparseTensor` where it is one or a `SparseTensorValue`, and otherwise as a
+    tensor. Raises `RuntimeError` for a sparse one of another dtype than `dtype`, and as
+    `convert_to_tensor` does."""
+    if isinstance(value, SparseTensorValue):
+        value = SparseTensor(*value)
+    if not isinstance(value, SparseTensor):
+        return convert_to_tensor(value, dtype, name)
+    if dtype is not None and value.dtype is not dtypes.as_dtype(dtype):
+        wanted, found = dtypes.as_dtype(dtype).name, dtypes.name_of(value.dtype)
+        raise RuntimeError(f"Sparse dtype mismatch. Requested: {wanted}, Actual: {found}")
+    return value
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:

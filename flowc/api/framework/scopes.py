@@ -107,6 +107,8 @@ def _flat(items: Iterable[Any]) -> Iterator[Any]:
     for item in items:
         if isinstance(item, list | tuple):
             yield from _flat(item)
+        elif hasattr(item, "components"):
+            yield from item.components()
         else:
             yield item
 

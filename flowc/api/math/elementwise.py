@@ -164,8 +164,11 @@ def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
     return exclusive_or(x, y, name)
 
 
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
-    """`scalar * x`. Raises `ValueError` where `scalar` is no scalar."""
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """`scalar * x`, of the values of an `IndexedSlices` too. Raises `ValueError` where `scalar` is
+    no scalar."""
+    if isinstance(x, IndexedSlices):
+        return x.with_rows(scalar_mul(scalar, x.values, name))
     tensor = as_tensor(x, name="x")
     factor = as_tensor(scalar, tensor.dtype, name="scalar")
     if factor.shape.ndims not in (None, 0):

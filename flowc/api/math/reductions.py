@@ -13,6 +13,7 @@ from flowc.api.framework.basics import cast
 from flowc.api.framework.raw_ops import named, snake_case
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
+from flowc.api.math.open_tensordot import open_tensordot
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
@@ -301,11 +302,11 @@ def _pair_result(a: str, b: str, kept: set[str]) -> str:
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over axes of `a` and `b`: the last of `a` and first of `b` for an int,
     else a pair of lists. Raises `ValueError` where the axes or ranks do not fit."""
-    with name_scope(name, "Tensordot", [a, b]):
+    with name_scope(name, "Tensordot", [a, b]) as scope:
         left, right = as_tensor(a, name="a"), as_tensor(b, name="b")
         ranks = (left.shape.ndims, right.shape.ndims)
-        if ranks[0] is None or ranks[1] is None:
-            raise ValueError("tensordot needs tensors of known rank")
+        if ranks[0] is None or ranks[1] is None or isinstance(axes, Tensor):
+            return open_tensordot(left, right, axes, scope)
         over_a, over_b = _dot_axes(axes, ranks[0])
         letters = iter(string.ascii_letters)
         names_a = [next(letters) for _ in range(ranks[0])]
@@ -315,7 +316,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         shared = {names_a[i] for i in over_a}
         result = [c for c in names_a + names_b if c not in shared]
         equation = f"{''.join(names_a)},{''.join(names_b)}->{''.join(result)}"
-        return output("Einsum", [left, right], equation=equation)
+        return output("Einsum", [left, right], equation=equation, name=scope)
 
 
 def _dot_axes(axes: Any, rank: int) -> tuple[list[int], list[int]]:

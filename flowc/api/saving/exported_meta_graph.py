@@ -39,7 +39,8 @@ def export_meta_graph(
     `collection_list`: the collections to keep (default: all). `export_scope`: only the nodes of a
     name scope, by their names in it. `clear_extraneous_savers`: no Saver but that of `saver_def`.
     `strip_default_attrs`: leave out attrs that have their defaults. The file's folder is
-    made. Raises `OSError` and `UsageError` for a file that cannot be written.
+    made. Raises `OSError` and `UsageError` for a file that cannot be written, `TypeError` for a
+    `meta_info_def` of another kind.
     """
     from flowc.files.safe_write import replacing
     from flowc.graph.meta_export import meta_graph_def
@@ -58,6 +59,10 @@ def export_meta_graph(
         strip_default_attrs=strip_default_attrs,
     )
     if meta_info_def is not None:
+        if not isinstance(meta_info_def, type(meta.meta_info_def)):
+            raise TypeError(
+                f"meta_info_def must be of type MetaInfoDef. Received type: {type(meta_info_def)}."
+            )
         meta.meta_info_def.MergeFromString(meta_info_def.SerializeToString())
     if filename is not None:
         Path(filename).parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-"""What a Saver saves of a resource of a registered op: the tensors that one op of it gives, and
-another takes.
+"""What a Saver saves of a resource of a registered op, or of an iterator: tensors that one op of it
+gives, and another takes.
 
 In: a handle, and the names of the ops. Out: tensors, and the operation that restores them.
 """
@@ -14,6 +14,34 @@ from flowc.api.framework.raw_ops import call
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.creation import record_of
 from flowc.graph.default import name_scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SaveableIterator:
+    """Where an iterator is. `state`: the variant that says it; `name`: what checkpoints call the
+    iterator, whatever a Saver calls it."""
+
+    handle: Tensor
+    name: str
+    state: Tensor
+
+    @property
+    def op(self) -> Operation:
+        """The operation that makes the handle."""
+        return self.handle.op
+
+    def export(self) -> tuple[Tensor, ...]:
+        """The tensor to save."""
+        return (self.state,)
+
+    def import_values(self, state: Tensor) -> Operation:
+        """Lets the iterator go on from there."""
+        with get_default_graph().colocate_with(self.handle):
+            return call("DeserializeIterator", self.handle, state)
+
+    def tensor_names(self, name: str) -> list[str]:
+        """The name of the tensor in a checkpoint."""
+        return [f"{self.name}_STATE"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +73,10 @@ class SaveableResource:
         """Replaces what the resource holds."""
         with self._named("restore"), get_default_graph().colocate_with(self.handle):
             return call(self.import_type, self.handle, *tensors)
+
+    def tensor_names(self, name: str) -> list[str]:
+        """The names of the tensors in a checkpoint that has the resource by this name."""
+        return [f"{name}-{part}" for part in self.parts]
 
     def _named(self, what: str) -> AbstractContextManager[str]:
         return name_scope(f"{self.op.name.rpartition('/')[2]}_{what}", "", [self.handle])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowc.api.lookup.mutable_tables import DenseHashTable, MutableHashTable
-from flowc.api.saving.saved_resources import SaveableResource
+from flowc.api.saving.saved_resources import SaveableIterator, SaveableResource
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.resource_variables import ResourceVariable
 from flowc.api.variables.variable_ops import global_variables
@@ -39,22 +39,22 @@ class SavedVariable:
 
 @dataclass(frozen=True, slots=True)
 class SavedTable:
-    """A lookup table, which a checkpoint holds as `name-keys` and `name-values`, or the resource of
-    a registered op, which says what its tensors are called."""
+    """A lookup table, which a checkpoint holds as `name-keys` and `name-values`, or an iterator or
+    the resource of a registered op, which say what their tensors are called."""
 
     name: str
-    table: MutableHashTable | DenseHashTable | SaveableResource
+    table: MutableHashTable | DenseHashTable | SaveableResource | SaveableIterator
     tensors: tuple[Tensor, ...]
 
     @property
     def tensor_names(self) -> list[str]:
         """The names of the tensors in a checkpoint."""
-        own = self.table
-        parts = own.parts if isinstance(own, SaveableResource) else ("keys", "values")
-        return [f"{self.name}-{part}" for part in parts]
+        if isinstance(self.table, MutableHashTable | DenseHashTable):
+            return [f"{self.name}-{part}" for part in ("keys", "values")]
+        return self.table.tensor_names(self.name)
 
 
-_TABLES = (MutableHashTable, DenseHashTable, SaveableResource)
+_TABLES = (MutableHashTable, DenseHashTable, SaveableResource, SaveableIterator)
 Saved = SavedVariable | SavedTable
 
 

@@ -1,6 +1,7 @@
 # Made by `make stub` from the tables of exports: not to be edited.
 __all__ = [
     "AUTOTUNE",
+    "CheckpointInputPipelineHook",
     "Counter",
     "CsvDataset",
     "DatasetStructure",
@@ -28,6 +29,7 @@ __all__ = [
     "ignore_errors",
     "make_batched_features_dataset",
     "make_csv_dataset",
+    "make_saveable_from_iterator",
     "map_and_batch",
     "map_and_batch_with_legacy_function",
     "parallel_interleave",
@@ -77,6 +79,8 @@ from flowc.api.data.mixing import sample_from_datasets as sample_from_datasets
 from flowc.api.data.options import DistributeOptions as DistributeOptions
 from flowc.api.data.options import OptimizationOptions as OptimizationOptions
 from flowc.api.data.options import ThreadingOptions as ThreadingOptions
+from flowc.api.data.saved_iterators import CheckpointInputPipelineHook as CheckpointInputPipelineHook
+from flowc.api.data.saved_iterators import make_saveable_from_iterator as make_saveable_from_iterator
 from flowc.api.data.structure import ComponentSpec as Structure
 from flowc.api.data.structure import ComponentSpec as TensorStructure
 from flowc.api.data.structure import SparseTensorSpec as SparseTensorStructure

@@ -15,16 +15,21 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.api.arrays.blocks import diag_part
 from flowc.api.arrays.filling import eye, ones, zeros
-from flowc.api.arrays.shaping import slice_
+from flowc.api.arrays.shaping import matrix_transpose, reshape, slice_
 from flowc.api.framework.basics import constant
+from flowc.api.framework.raw_ops import call
+from flowc.api.math.elementwise import sign
 from flowc.api.random.random_ops import random_normal, random_uniform, truncated_normal
 from flowc.dtypes import DType
-from flowc.errors import UnimplementedError
 from flowc.graph import Tensor, TensorShape
 
 # The standard deviation of what is left of a normal distribution within two deviations.
 TRUNCATED_DEVIATION = 0.87962566103423978
+
+
+Sizes = TensorShape | Tensor  # a tensor where only a run knows them
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +50,10 @@ class Initializer:
     ) -> Tensor:
         """A tensor of `shape`; without a dtype, of the initializer's own."""
         kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)
-        return self._made(TensorShape(shape), kind, partition_info)
+        sizes = shape if isinstance(shape, Tensor) else TensorShape(shape)
+        return self._made(sizes, kind, partition_info)
 
-    def _made(self, shape: TensorShape, dtype: DType, part: PartitionInfo | None) -> Tensor:
+    def _made(self, shape: Sizes, dtype: DType, part: PartitionInfo | None) -> Tensor:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
@@ -74,7 +80,7 @@ class Zeros(Initializer):
     def __init__(self, dtype: Any = dtypes.f32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
-    def _made(self, shape: TensorShape, dtype: DType, part: PartitionInfo | None) -> Tensor:
+    def _made(self, shape: Sizes, dtype: DType, part: PartitionInfo | None) -> Tensor:
         return self._fill(shape, dtype)
 
 
@@ -108,7 +114,12 @@ class Constant(Initializer):
     ) -> Tensor:
         kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)
         verify = self.verify_shape if verify_shape is None else verify_shape
+        if isinstance(shape, Tensor):
+            raise TypeError(f"the shape must be known when the graph is made, found {shape}")
         return constant(self.value, kind, shape, verify_shape=verify)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"value": self.value, "dtype": self.dtype.name}
 
 
 class _OfFloats(Initializer):
@@ -135,7 +146,7 @@ class RandomUniform(Initializer):
         self.seed = seed
         self.dtype = dtypes.as_dtype(dtype)
 
-    def _made(self, shape: TensorShape, dtype: DType, part: PartitionInfo | None) -> Tensor:
+    def _made(self, shape: Sizes, dtype: DType, part: PartitionInfo | None) -> Tensor:
         return random_uniform(shape, self.minval, self.maxval, dtype, self.seed)
 
 
@@ -154,7 +165,7 @@ class RandomNormal(_OfFloats):
         self.mean, self.stddev = mean, stddev
         self._take(seed, dtype)
 
-    def _made(self, shape: TensorShape, dtype: DType, part: PartitionInfo | None) -> Tensor:
+    def _made(self, shape: Sizes, dtype: DType, part: PartitionInfo | None) -> Tensor:
         return self._draw(shape, self.mean, self.stddev, dtype, self.seed)
 
 
@@ -176,7 +187,7 @@ class UniformUnitScaling(_OfFloats):
         self.factor = factor
         self._take(seed, dtype)
 
-    def _made(self, shape: TensorShape, dtype: DType, part: PartitionInfo | None) -> Tensor:
+    def _made(self, shape: Sizes, dtype: DType, part: PartitionInfo | None) -> Tensor:
         sizes = _sizes(shape, part)
         limit = math.sqrt(3 / max(1.0, math.prod(map(float, sizes[:-1])))) * self.factor
         return random_uniform(shape, -limit, limit, dtype, self.seed)
@@ -214,7 +225,7 @@ class VarianceScaling(_OfFloats):
         self.scale, self.mode, self.distribution = scale, mode, distribution
         self._take(seed, dtype)
 
-    def _made(self, shape: TensorShape, dtype: DType, part: PartitionInfo | None) -> Tensor:
+    def _made(self, shape: Sizes, dtype: DType, part: PartitionInfo | None) -> Tensor:
         fan_in, fan_out = _fans(_sizes(shape, part))
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}
         scale = self.scale / max(1.0, fan[self.mode])
@@ -257,7 +268,7 @@ class Identity(Initializer):
         self.gain = gain
         self.dtype = dtypes.as_dtype(dtype)
 
-    def _made(self, shape: TensorShape, dtype: DType, part: PartitionInfo | None) -> Tensor:
+    def _made(self, shape: Sizes, dtype: DType, part: PartitionInfo | None) -> Tensor:
         sizes = _sizes(shape, part)
         if len(sizes) != 2:
             raise ValueError(
@@ -266,27 +277,39 @@ class Identity(Initializer):
             )
         found = eye(*sizes, dtype=dtype)
         if part is not None:
-            found = slice_(found, part.var_offset, shape.as_list())
+            found = slice_(found, part.var_offset, _sizes(shape, None))
         return self.gain * found
 
 
 class Orthogonal(_OfFloats):
-    """An orthogonal matrix, times `gain`. Raises `UnimplementedError` at the call: flowc has no
-    decomposition of matrices yet."""
+    """`gain` times a random matrix of orthonormal rows or columns, whichever are fewer; what stands
+    before the last axis counts as rows (Saxe et al., 2014, arXiv:1312.6120). Raises `ValueError`
+    for a dtype that is no float, and at the call for shapes of rank 0 and 1."""
 
     def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: Any = dtypes.f32) -> None:
         self.gain = gain
         self._take(seed, dtype)
 
-    def _made(self, shape: TensorShape, dtype: DType, part: PartitionInfo | None) -> Tensor:
-        raise UnimplementedError(
-            "orthogonal_initializer needs the op Qr, which flowc does not compute",
-            hint="variance_scaling_initializer, or a constant that NumPy computed",
-        )
+    def _made(self, shape: Sizes, dtype: DType, part: PartitionInfo | None) -> Tensor:
+        sizes = _sizes(shape, None)
+        if len(sizes) < 2:
+            raise ValueError(
+                "The tensor to initialize, specified by argument `shape` must be at least "
+                f"two-dimensional. Received shape={shape}"
+            )
+        rows, columns = math.prod(sizes[:-1]), sizes[-1]
+        tall = [max(rows, columns), min(rows, columns)]
+        q, r = call("Qr", random_normal(tall, dtype=dtype, seed=self.seed))
+        # Without the signs, the matrices would not be spread evenly over all orthogonal ones.
+        q = q * sign(diag_part(r))
+        return self.gain * reshape(matrix_transpose(q) if rows < columns else q, sizes)
 
 
-def _sizes(shape: TensorShape, part: PartitionInfo | None) -> list[int]:
-    """The sizes that the scale follows from: of the whole, where a part is made."""
+def _sizes(shape: Sizes, part: PartitionInfo | None) -> list[int]:
+    """The sizes that the scale follows from: of the whole, where a part is made. Raises
+    `TypeError` for sizes that only a run knows."""
+    if isinstance(shape, Tensor):
+        raise TypeError(f"the shape must be known when the graph is made, found {shape}")
     found = shape.as_list() if part is None else part.full_shape
     return [int(size or 0) for size in found]
 

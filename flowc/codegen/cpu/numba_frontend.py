@@ -44,7 +44,7 @@ _SCALARS: dict[str, Any] = {
 }
 
 
-_CARRIERS |= {t.short: _SCALARS[t.carrier.short] for t in dtypes.QUANTIZED}
+_CARRIERS |= {t.short: _SCALARS[t.carrier.short] for t in (*dtypes.QUANTIZED, *dtypes.NARROW)}
 
 
 def numba_type(dtype: DType | str) -> Any:
@@ -56,16 +56,18 @@ def numba_type(dtype: DType | str) -> Any:
 _TEXT, _INT, _F64 = types.CPointer(types.uint8), types.int64, types.float64
 
 
-def _llvm_call(b: ir.IRBuilder, name: str, *values: Any) -> Any:
+def _llvm_call(b: ir.IRBuilder, name: str, *values: Any, flags: tuple[str, ...] = ()) -> Any:
     """Calls `llvm.<name>` for the type of its operands, which is f32 or f64."""
     kind = values[0].type
     suffix = "f32" if isinstance(kind, ir.FloatType) else "f64"
-    return _external_call(b, f"llvm.{name}.{suffix}", kind, *values)
+    return _external_call(b, f"llvm.{name}.{suffix}", kind, *values, flags=flags)
 
 
-def _external_call(b: ir.IRBuilder, name: str, result: ir.Type, *values: Any) -> Any:
+def _external_call(
+    b: ir.IRBuilder, name: str, result: ir.Type, *values: Any, flags: tuple[str, ...] = ()
+) -> Any:
     kind = ir.FunctionType(result, [v.type for v in values])
-    return b.call(declare(b.module, name, kind), values)
+    return b.call(declare(b.module, name, kind), values, fastmath=flags)
 
 
 def _fold(emit: Callable[..., Any]) -> Any:
@@ -159,6 +161,9 @@ def base_globals() -> dict[str, Any]:
         "fold_mul": _fold(lambda b, x, y: b.fmul(x, y, flags=("reassoc",))),
         "fold_max": _fold(lambda b, x, y: _llvm_call(b, "maximum", x, y)),
         "fold_min": _fold(lambda b, x, y: _llvm_call(b, "minimum", x, y)),
+        # The element first: what tells whether it is NaN then does not wait for the total.
+        "fold_max_either": _fold(lambda b, x, y: _llvm_call(b, "maximum", y, x, flags=("nsz",))),
+        "fold_min_either": _fold(lambda b, x, y: _llvm_call(b, "minimum", y, x, flags=("nsz",))),
     }
     for name in ("f32", "f64"):
         found[f"abs_{name}"] = _of_floats("fabs", _SCALARS[name], 1)

@@ -154,21 +154,20 @@ class _Emitter:
     def _check_sizes(self) -> None:
         """What must hold of sizes, as soon as they are known."""
         frame, known = self.frame, self.frame.env.keys()
-        for x, y in self.pending.equal(known):
-            self._check_equal(x, y)
+        for x, y, node in self.pending.equal(known):
+            self._check_equal(x, y, node or self.where)
         for dim, node in self.pending.signed(known):
             frame.at_least_zero(dim, node)
         for dim, what, node in self.pending.large(known):
             frame.limit(dim, MOST_BYTES, what, node)
 
-    def _check_equal(self, x: Dim, y: Dim) -> None:
+    def _check_equal(self, x: Dim, y: Dim, node: str) -> None:
         a, c = self.frame.dim(x), self.frame.dim(y)
         message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
         named = dims_named(self.plan.computation, symbols_of(x, y))
         one = self.b.or_(*(self.b.icmp_signed("==", v, i64(1)) for v in (a, c)))
         rows = [
-            ErrorRow(text, self.where)
-            for text in (message + BROADCAST_HINT + named, message + named)
+            ErrorRow(text, node) for text in (message + named + BROADCAST_HINT, message + named)
         ]
         row = self.b.select(one, *map(self.frame.error_number, rows))
         self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Set
 from typing import TypeVar
 
-from flowc.ir.bodies import bodies_of, size_definitions
+from flowc.ir.bodies import bodies_of, nodes_within, size_definitions
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, Symbol, is_nonnegative, lone_symbol, symbols_of
 from flowc.ir.types import Dims, shown_dims
@@ -24,14 +24,15 @@ class Pending:
     """Sizes that are still unknown wait; `known`: those that are not."""
 
     def __init__(self, c: Computation) -> None:
-        self._equal = list(c.constraints)
+        self._equal = _meetings(c)
         self._signed = list(_signed(c).items())
         found = ((dim, what, node) for dim, (what, node) in _large(c).items())
         # The largest first: where it fits, most others can be proved to.
         self._large = sorted(found, key=lambda row: -rough(row[0]))
 
-    def equal(self, known: Set[Symbol]) -> list[tuple[Dim, Dim]]:
-        now, self._equal = _split(self._equal, known, lambda row: row)
+    def equal(self, known: Set[Symbol]) -> list[tuple[Dim, Dim, str]]:
+        """Two sizes, and the node where they meet, if one is found."""
+        now, self._equal = _split(self._equal, known, lambda row: row[:2])
         return now
 
     def signed(self, known: Set[Symbol]) -> list[tuple[Dim, str]]:
@@ -53,6 +54,26 @@ def _split(
         is_known = all(symbols_of(dim).keys() <= known for dim in dims(row))
         (now if is_known else later).append(row)
     return now, later
+
+
+def _meetings(c: Computation) -> list[tuple[Dim, Dim, str]]:
+    """The pairs of sizes that must be equal, each with the first node that has one of them in one
+    input and one in another: of a graph with a fault, the node that TensorFlow would name."""
+    pairs = dict.fromkeys(c.constraints, "")
+    others: dict[Dim, list[tuple[Dim, Dim]]] = {}  # by the sizes that have a name
+    for pair in pairs:
+        for dim in pair:
+            if isinstance(dim, Expr):
+                others.setdefault(dim, []).append(pair)
+    for value in (v for node in c.nodes if others for v in _computed(node)):
+        inputs = value.node.inputs
+        for place, operand in enumerate(inputs if len(inputs) > 1 else ()):
+            for pair in (p for dim in operand.dims for p in others.get(dim, ())):
+                rest = (d for i, v in enumerate(inputs) if i != place for d in v.dims)
+                other = pair[0] if pair[1] in operand.dims else pair[1]
+                if not pairs[pair] and other in rest:
+                    pairs[pair] = value.node.name
+    return [(one, other, node) for (one, other), node in pairs.items()]
 
 
 def _signed(c: Computation) -> dict[Dim, str]:
@@ -104,14 +125,32 @@ def _note(found: Large, value: Value) -> None:
 
 
 def dims_named(c: Computation, sizes: Iterable[Symbol]) -> str:
-    """` (n1 is dim 0 of 'x')` for sizes whose names do not say of which input they are."""
+    """` (n1 is dim 0 of 'x')` for sizes whose names do not say of which input they are; one that
+    the run finds is that of what a node computes."""
     found: list[str] = []
     for size in sizes:
-        for parameter in c.parameters:
-            name = parameter.attrs["name"].removesuffix(":0")
-            axes = [i for i, d in enumerate(parameter.output.dims) if lone_symbol(d) == size]
-            if axes and not size.name.startswith(name):
-                found.append(f"{size} is dim {axes[0]} of {name!r}")
-            if axes:
-                break
+        of_inputs = next(_dims_of([p.output for p in c.parameters], size), None)
+        if of_inputs is None:
+            computed = (v for node in c.nodes for v in _computed(node))
+            value, axis = next(_dims_of(computed, size), (None, 0))
+            if value is not None and value.node.name:
+                found.append(f"{size} is dim {axis} of what node {value.node.name!r} computes")
+            continue
+        name = of_inputs[0].node.attrs["name"].removesuffix(":0")
+        if not size.name.startswith(name):
+            found.append(f"{size} is dim {of_inputs[1]} of {name!r}")
     return f" ({', '.join(found)})" if found else ""
+
+
+def _computed(node: Node) -> Iterator[Value]:
+    """The values of a node and of those in its bodies."""
+    for inner in nodes_within(node):
+        yield from _values(inner)
+
+
+def _dims_of(values: Iterable[Value], size: Symbol) -> Iterator[tuple[Value, int]]:
+    """The values that have a size as one of their dims, and which."""
+    for value in values:
+        for axis, dim in enumerate(value.dims):
+            if lone_symbol(dim) == size:
+                yield value, axis

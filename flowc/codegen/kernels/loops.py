@@ -19,6 +19,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.codegen.kernels.builder import (
+    INLINE_SIZES,
     LOCAL,
     compare,
     int_name,
@@ -137,9 +138,12 @@ class Reducing:
         flat = row_major(tuple(self.full[d] for d in self.kept), kept_index)
         return unravel(flat, value.dims)
 
-    def combine(self, node: Node, total: Scalar, x: Scalar) -> Apply:
-        """The running total with one more element."""
-        return Apply(f"{FOLD}{self.lowerings[node].combine}", (total, x), x.dtype)
+    def combine(self, node: Node, total: Scalar, x: Scalar, either: bool = False) -> Apply:
+        """The running total with one more element; `either`: of zeros of both signs the largest,
+        and the smallest, may be either."""
+        how = self.lowerings[node].combine
+        suffix = "_either" if either and how in ("max", "min") else ""
+        return Apply(f"{FOLD}{how}{suffix}", (total, x), x.dtype)
 
     def first_lane(self) -> AbstractContextManager[None]:
         """Statements that one lane does for all."""
@@ -248,6 +252,9 @@ def _row_loop(
     size = known_product([row])
     inner = [r.full[a] for a in r.axes]
     position, i = symbol(f"{LOCAL}i", row), int_name("i")
+    # A loop of a length that LLVM does not know stays one: elements meet in the same order in every
+    # row. A short one is written out, and rows become vectors, as many as are computed at once.
+    in_one_order = not (isinstance(row, int) and row < INLINE_SIZES)
 
     def loop_body() -> None:
         places = unravel(position, tuple(inner))
@@ -266,7 +273,7 @@ def _row_loop(
         for n in folding:
             x = r.prepared(n, index)
             name = f"{'part' if blocked else 'a'}{r.reductions.index(n)}"
-            nest.assign(name, r.combine(n, Name(name, x.dtype), x))
+            nest.assign(name, r.combine(n, Name(name, x.dtype), x, in_one_order))
         for value in storing:
             c.store(value, index, c.element(value, index))
         for value in restored:

@@ -119,6 +119,12 @@ def exp(e: Emitter, x: Quantity) -> Quantity:
     return exp_of_sum(e, x)
 
 
+@define("exp_negative")
+def exp_negative(e: Emitter, x: Quantity) -> Quantity:
+    """exp(min(x, 0)), with a quarter fewer instructions than exp has."""
+    return exp_of_sum(e, e.at_most(x, 0.0), negative=True)
+
+
 @define("sigmoid")
 def sigmoid(e: Emitter, x: Quantity) -> Quantity:
     """1 / (1 + exp(-x)), both sides times 2**-mantissa: so exp(-x) is finite wherever the result

@@ -26,6 +26,7 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "uint": (int, np.integer, Dimension),
     "quantized": (int, np.integer),
     "float": (int, float, np.integer, np.floating),
+    "narrow": (int, float, np.integer, np.floating),
     "complex": (int, float, complex, np.number),
     "string": (str, bytes, np.str_, np.bytes_),
 }
@@ -195,18 +196,26 @@ def _array(value: Any, dtype: DType | None) -> np.ndarray:
             f"Can't convert non-rectangular Python sequence to Tensor. ({error})"
         ) from None
     except OverflowError:
-        raise TypeError(f"{value!r} does not fit into {dtype}") from None
+        array = _wrapped(value, dtype)
     return array if dtype is not None else _narrowed(array, value)
 
 
+def _wrapped(value: Any, dtype: DType | None) -> np.ndarray:
+    """Integers that are too large for `dtype`, cut to its bits as TensorFlow does. Raises
+    `TypeError` for those of more than 64 bits."""
+    array = np.array(value, dtype=object)
+    fits = all(-(2**63) <= leaf < 2**64 for leaf in array.reshape(-1))
+    if dtype is None or dtype.kind not in ("int", "uint") or not fits:
+        raise TypeError(f"{value!r} does not fit into {dtype.name if dtype else None}")
+    return np.asarray(array % 2**64, dtype=np.uint64).astype(dtype.numpy)
+
+
 def _check_leaves(value: Any, dtype: DType) -> None:
-    """Raises `TypeError` for Python values that are not of the dtype's kind."""
+    """Raises `TypeError` for Python values that are not of the dtype's kind; truth values count as
+    0 and 1, as TensorFlow 2 takes them."""
     allowed = _PYTHON_TYPES.get(dtype.kind)
     for leaf in _leaves(value):
-        if isinstance(leaf, np.ndarray):
-            continue
-        bad = allowed is not None and not isinstance(leaf, allowed)
-        if bad or (isinstance(leaf, bool) and dtype.kind != "bool"):
+        if allowed is not None and not isinstance(leaf, (*allowed, np.ndarray)):
             raise TypeError(
                 f"Expected {dtype.name}, but got {leaf!r} of type '{type(leaf).__name__}'."
             )

@@ -116,7 +116,7 @@ def _scoped(name: str, function: Callable[[Any, Any, str], Tensor]) -> _Make:
 
 
 def _logical(name: str, logical: _Make, bitwise: str) -> _Make:
-    on_bits = _plain(bitwise, name)
+    on_bits = _scoped(name, lambda x, y, scope: _output(bitwise, x, y))
 
     def make(x: Any, y: Any) -> Tensor:
         dtype = (x if isinstance(x, Operators) else y).dtype.base_dtype

@@ -52,6 +52,8 @@ class Batch(HostDataset):
 
 
 class _Batches(OneByOne):
+    where = ("_items",)
+
     def __init__(self, items: Items, size: int, drops_rest: bool, join: Any) -> None:
         self._items, self._size, self._drops_rest, self._join = items, size, drops_rest, join
 
@@ -182,6 +184,8 @@ class _Unbatch(HostDataset):
 
 
 class _Unbatched(OneByOne):
+    where = ("_items", "_batch", "_at", "_count")
+
     def __init__(self, items: Items) -> None:
         self._items = items
         self._batch: Element = ()

@@ -22,6 +22,8 @@ from flowc.ops.datasets.dataset import (
     OneByOne,
     SameItems,
     kept,
+    moved,
+    position_within,
 )
 
 
@@ -36,16 +38,43 @@ class CacheFile(SameItems):
         self.path, self._types = path, types
 
     def items(self, context: IterationContext) -> Items:
+        return _FileCached(self, context)
+
+    def reading(self) -> Items:
         from flowc.checkpoint.reader import open_checkpoint
 
+        return _Reading(open_checkpoint(self.path), len(self._types))
+
+    def writing(self, context: IterationContext) -> Items:
+        return _Writing(self.source.elements(context), self.path)
+
+
+class _FileCached(Items):
+    """From the file, if it was there when this began."""
+
+    def __init__(self, cache: CacheFile, context: IterationContext) -> None:
+        self._cache, self._context = cache, context
         try:
-            reader = open_checkpoint(self.path)
+            self._items = cache.reading()
         except NotFoundError:
-            return _Writing(self.source.elements(context), self.path)
-        return _Reading(reader, len(self._types))
+            self._items = cache.writing(context)
+
+    def position(self, run: HostRun) -> Any:
+        is_writing = isinstance(self._items, _Writing)
+        return {"is_writing": is_writing, "items": position_within(self._items, run)}
+
+    def move(self, position: Any, run: HostRun) -> None:
+        cache = self._cache
+        items = cache.writing(self._context) if position["is_writing"] else cache.reading()
+        self._items = moved(items, position["items"], run)
+
+    def take(self, count: int, run: HostRun) -> Sequence[Any]:
+        return self._items.take(count, run)
 
 
 class _Writing(Items):
+    where = ("_items", "_found", "_is_written")
+
     def __init__(self, items: Items, path: str) -> None:
         self._items, self._path = items, path
         self._found: list[Element] = []
@@ -73,6 +102,8 @@ class _Writing(Items):
 
 
 class _Reading(OneByOne):
+    where = ("_at",)
+
     def __init__(self, reader: Any, components: int) -> None:
         self._reader, self._components = reader, components
         self._at = 0

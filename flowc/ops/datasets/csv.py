@@ -171,6 +171,8 @@ def _number(field: bytes, dtype: DType) -> int | float | None:
 
 
 class _Parsed(OneByOne):
+    where = ("_lines",)
+
     def __init__(self, lines: Items, dataset: _Csv) -> None:
         self._lines, self._dataset = lines, dataset
 

@@ -18,7 +18,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -46,8 +46,29 @@ class Rows(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """Where items within items are. `kind`: the name of their class."""
+
+    kind: str
+    position: Any
+
+
 class Items(ABC):
-    """Goes through a dataset once. One thread at a time."""
+    """Goes through a dataset once. One thread at a time. `where`: the attributes that say how far
+    it came; all else is as it was made."""
+
+    where: ClassVar[tuple[str, ...]]
+
+    def position(self, run: HostRun) -> Any:
+        """Where it is: values that `positions.py` writes. Raises `UnimplementedError` where that
+        cannot be kept."""
+        return {name: position_within(getattr(self, name), run) for name in self.where}
+
+    def move(self, position: Any, run: HostRun) -> None:
+        """Goes on from a position of items that were made of the same dataset."""
+        for name in self.where:
+            setattr(self, name, moved(getattr(self, name), position[name], run))
 
     @abstractmethod
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
@@ -58,6 +79,30 @@ class Items(ABC):
         """The next `count` items, fewer only at the end, as one element with an axis for them; None
         where they are to be taken and put together."""
         return None
+
+
+def position_within(value: Any, run: HostRun) -> Any:
+    """What an attribute says: items say where they are."""
+    if isinstance(value, Items):
+        return Inner(type(value).__name__, value.position(run))
+    if isinstance(value, list) and any(isinstance(v, Items) for v in value):
+        return [position_within(v, run) for v in value]
+    return value
+
+
+def moved(value: Any, position: Any, run: HostRun) -> Any:
+    """What an attribute is to be: items, or several, stay and move."""
+    if isinstance(position, Inner):
+        if position.kind != type(value).__name__ or not isinstance(value, Items):
+            raise InvalidArgumentError(
+                "the state is of an iterator over another dataset: it has a place in "
+                f"{position.kind}, where this one has {type(value).__name__}"
+            )
+        value.move(position.position, run)
+        return value
+    if isinstance(value, list) and any(isinstance(v, Items) for v in value):
+        return [moved(v, p, run) for v, p in zip(value, position, strict=True)]
+    return position
 
 
 def bytes_of(item: Any) -> int:
@@ -93,6 +138,13 @@ class OneByOne(Items):
     """Items that are made one after the other."""
 
     _fault: Exception | None = None
+
+    def position(self, run: HostRun) -> Any:
+        return {**super().position(run), "_fault": self._fault}
+
+    def move(self, position: Any, run: HostRun) -> None:
+        super().move(position, run)
+        self._fault = position["_fault"]
 
     @abstractmethod
     def next(self, run: HostRun) -> Any:
@@ -168,6 +220,8 @@ class HostDataset(ABC):
 
 
 class _RowElements(Items):
+    where = ("_items",)
+
     def __init__(self, items: Items, rows: Rows) -> None:
         self._items, self._rows = items, rows
 
@@ -194,18 +248,20 @@ class ElementList(HostDataset):
     """Elements that are held."""
 
     def __init__(self, held: Sequence[Element]) -> None:
-        self._held = held
+        self.held = held
 
     @property
     def cardinality(self) -> int:
-        return len(self._held)
+        return len(self.held)
 
     def items(self, context: IterationContext) -> Items:
-        return Listed(self._held)
+        return Listed(self.held)
 
 
 class Listed(Items):
     """Items of a sequence."""
+
+    where = ("_at",)
 
     def __init__(self, held: Sequence[Any]) -> None:
         self._held = held

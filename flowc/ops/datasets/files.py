@@ -54,13 +54,34 @@ class Strings(Rows):
 
 
 class FileItems(Items):
-    """Records of files, one after the other, as strings."""
+    """Records of files, one after the other, as strings. `_passed`: how many of the file that is
+    open were given."""
 
     def __init__(self, names: Sequence[str], read: Read, context: IterationContext) -> None:
         self._names, self._read, self._context = list(names), read, context
         self._open: Iterator[Any] | None = None
-        self._name = ""
+        self._name, self._passed = "", 0
+        self._ahead: Exception | None = None  # what is wrong with the next record
         context.closing(self, self._close)
+
+    def position(self, run: HostRun) -> Any:
+        name = None if self._open is None else self._name
+        return {"names": self._names, "name": name, "passed": self._passed, "ahead": self._ahead}
+
+    def move(self, position: Any, run: HostRun) -> None:
+        """Reads the file again, up to the record behind which it is."""
+        self._names, self._passed = position["names"], position["passed"]
+        self._ahead = position["ahead"]
+        if self._ahead is not None:
+            self._name, self._open = position["name"], _failing(self._ahead)
+        elif position["name"] is not None:
+            self._begin(position["name"])
+            assert self._open is not None
+            for _ in islice(self._open, self._passed):
+                run.check()
+
+    def _begin(self, name: str) -> None:
+        self._name, self._open = name, self._read(name, self._context.run)
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
         found: list[Any] = []  # as far as it came, also where the file has a fault
@@ -69,17 +90,20 @@ class FileItems(Items):
                 if not self._names:
                     self._context.closed(self)
                     break
-                self._name = self._names.pop(0)
-                self._open = self._read(self._name, self._context.run)
+                self._begin(self._names.pop(0))
+                self._passed = 0
+            assert self._open is not None
+            before = len(found)
             try:
-                found.extend(islice(self._open, count - len(found)))
+                found.extend(islice(self._open, count - before))
+                self._passed += len(found) - before
                 if len(found) < count:
                     self._open = None
             except Exception as error:
                 if found:
-                    self._open = _failing(error)
+                    self._open, self._ahead = _failing(error), error
                     break
-                self._open = None
+                self._open = self._ahead = None
                 if isinstance(error, UNREADABLE):
                     self._names.insert(0, self._name)  # it may be there the next time
                 raise

@@ -63,6 +63,8 @@ class _Window(HostDataset):
 
 
 class _Windows(OneByOne):
+    where = ("_items", "_buffer", "_more")
+
     def __init__(self, window: _Window, items: Items) -> None:
         self._window, self._items = window, items
         self._buffer: list[Element] = []
@@ -85,6 +87,10 @@ class _Windows(OneByOne):
         chosen = self._buffer[: reach : window.stride]
         self._advance(window.shift, run)
         return tuple([variant(ElementList([(a,) for a in column])) for column in zip(*chosen)])
+
+    def move(self, position: Any, run: HostRun) -> None:
+        super().move(position, run)
+        self._kept.add(self._buffer, run)
 
     def _advance(self, count: int, run: HostRun) -> None:
         missing = count - len(self._buffer)
@@ -112,6 +118,8 @@ class _GroupByWindow(HostDataset):
 
 
 class _Groups(OneByOne):
+    where = ("_items", "_groups", "_sizes", "_flushed", "_ready")
+
     def __init__(self, dataset: _GroupByWindow, context: IterationContext) -> None:
         self._context = context
         self._items = dataset.source.elements(context)
@@ -120,6 +128,7 @@ class _Groups(OneByOne):
         self._kept = Kept("the groups of a dataset")
         self._sizes: dict[int, int] = {}
         self._ready: Items | None = None
+        self._flushed: tuple[int, list[Element]] | None = None  # what `_ready` was made of
         self._key_of: Callable[..., list[Array]] | None = None
 
     def next(self, run: HostRun) -> Element | None:
@@ -128,7 +137,7 @@ class _Groups(OneByOne):
                 found = one(self._ready, run)
                 if found is not None:
                     return found
-                self._ready = None
+                self._ready = self._flushed = None
             run.check()
             element = one(self._items, run)
             if element is not None:
@@ -160,11 +169,22 @@ class _Groups(OneByOne):
     def _flush(self, key: int) -> None:
         elements = self._groups.pop(key)
         self._kept.drop(elements)
+        self._begin(key, elements)
+
+    def _begin(self, key: int, elements: list[Element]) -> None:
+        self._flushed = key, elements
         group = variant(ElementList(elements))
         found = self._context.function(self._reduce, 2)([np.array(key, np.int64), group])
         self._ready = dataset_of(the_value(found, "what reduce_func returns")).elements(
             self._context
         )
+
+    def move(self, position: Any, run: HostRun) -> None:
+        if position["_flushed"] is not None:
+            self._begin(*position["_flushed"])
+        super().move(position, run)
+        for elements in self._groups.values():
+            self._kept.add(elements, run)
 
 
 class _GroupByReducer(HostDataset):
@@ -182,6 +202,8 @@ class _GroupByReducer(HostDataset):
 
 
 class _Reduced(OneByOne):
+    where = ("_results",)
+
     def __init__(self, dataset: _GroupByReducer, context: IterationContext) -> None:
         self._dataset, self._context = dataset, context
         self._results: list[Element] | None = None

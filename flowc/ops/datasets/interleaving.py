@@ -7,7 +7,8 @@ Invariant: the order is that of TensorFlow's deterministic one, whatever a node 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostRun, scalar_of
@@ -27,17 +28,36 @@ from flowc.ops.datasets.parallel import Prefetch
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 
+def opened(
+    apply: Callable[[Element], Sequence[Any]], element: Element, context: IterationContext
+) -> Items:
+    """What goes through the dataset that a function makes of an element."""
+    return dataset_of(the_value(apply(element), "what f returns")).elements(context)
+
+
 class FlatMap(Applied):
     def items(self, context: IterationContext) -> Items:
         return _Flat(self, context)
 
 
 class _Flat(Items):
+    where = ("_items", "_element", "_inner")
+
     def __init__(self, dataset: Applied, context: IterationContext) -> None:
         self._context = context
         self._items = dataset.source.elements(context)
         self._apply = dataset.applied(context)
         self._inner: Items | None = None
+        self._element: Element | None = None  # of which `_inner` was made
+
+    def move(self, position: Any, run: HostRun) -> None:
+        if position["_element"] is not None:
+            self._begin(position["_element"])
+        super().move(position, run)
+
+    def _begin(self, element: Element) -> None:
+        self._element = element
+        self._inner = opened(self._apply, element, self._context)
 
     def take(self, count: int, run: HostRun) -> Sequence[Element]:
         while True:
@@ -45,14 +65,13 @@ class _Flat(Items):
                 element = one(self._items, run)
                 if element is None:
                     return ()
-                self._inner = dataset_of(
-                    the_value(self._apply(element), "what f returns")
-                ).elements(self._context)
+                self._begin(element)
+            assert self._inner is not None
             found = self._inner.take(count, run)
             if found:
                 return found
             run.check()
-            self._inner = None
+            self._inner = self._element = None
 
 
 class Interleave(Applied):
@@ -82,6 +101,10 @@ class Interleave(Applied):
 
 
 class _Interleaved(OneByOne):
+    """`_elements`: of which what is open in each place was made."""
+
+    where = ("_items", "_elements", "_open", "_at", "_in_block", "_more")
+
     def __init__(self, dataset: Interleave, context: IterationContext) -> None:
         self._context = context
         self._items = dataset.source.elements(context)
@@ -89,6 +112,7 @@ class _Interleaved(OneByOne):
         self._block = dataset.block
         self._cycle = dataset.cycle
         self._open: list[Items | None] = []  # of places that had a dataset
+        self._elements: list[Element | None] = []
         self._at = self._in_block = 0
         self._more = True
 
@@ -106,9 +130,20 @@ class _Interleaved(OneByOne):
                 if self._in_block == self._block:
                     self._advance()
                 return found
-            self._open[self._at] = None
+            self._end()
             self._advance()
         return None
+
+    def _end(self) -> None:
+        self._open[self._at] = self._elements[self._at] = None
+
+    def move(self, position: Any, run: HostRun) -> None:
+        for element in position["_elements"]:
+            self._elements.append(element)
+            self._open.append(
+                None if element is None else opened(self._apply, element, self._context)
+            )
+        super().move(position, run)
 
     def _begin(self, run: HostRun) -> bool:
         """Opens the next dataset, if there is one, in the place at hand."""
@@ -118,9 +153,9 @@ class _Interleaved(OneByOne):
             return False
         if self._at == len(self._open):
             self._open.append(None)
-        self._open[self._at] = dataset_of(
-            the_value(self._apply(element), "what f returns")
-        ).elements(self._context)
+            self._elements.append(None)
+        self._open[self._at] = opened(self._apply, element, self._context)
+        self._elements[self._at] = element
         return True
 
     def _advance(self) -> None:
@@ -134,6 +169,7 @@ class _FilledUp(_Interleaved):
     """All places are open from the beginning, and the next dataset takes the place of one that
     ended at once. Where there is none, the next place goes on with the block."""
 
+    where = (*_Interleaved.where, "_is_new")
     _is_new = True
 
     def next(self, run: HostRun) -> Element | None:
@@ -153,7 +189,7 @@ class _FilledUp(_Interleaved):
                 if self._in_block == self._block:
                     self._advance()
                 return found
-            self._open[self._at] = None
+            self._end()
             if inner is not None and self._begin(run):
                 empty = 0
                 self._advance()
@@ -175,6 +211,8 @@ class _Directed(HostDataset):
 
 
 class _Chosen(OneByOne):
+    where = ("_selector", "_parts")
+
     def __init__(self, selector: Items, parts: Sequence[Items | None], stops: bool) -> None:
         self._selector, self._parts, self._stops = selector, list(parts), stops
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,12 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
+from flowc.errors import (
+    FailedPreconditionError,
+    FlowcError,
+    InvalidArgumentError,
+    OutOfRangeError,
+)
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun, text_of
@@ -29,11 +34,14 @@ from flowc.ops.datasets.dataset import (
     Captured,
     Element,
     HostDataset,
+    Inner,
     Items,
     IterationContext,
     dataset_of,
     held,
+    moved,
     one,
+    position_within,
     the_value,
 )
 from flowc.ops.datasets.mapping import reduced
@@ -46,6 +54,10 @@ NOT_BEGUN = (
     "GetNext() failed because the iterator has not been initialized. Ensure that you have run the "
     "initializer operation for this iterator before getting the next element."
 )
+NOT_BEGUN_TO = (
+    "{}() failed because the iterator has not been initialized. Ensure that you have run the "
+    "initializer operation for this iterator before {} it."
+)
 POLL = 0.05  # seconds between looks at whether a run that waits for another one is to end
 
 
@@ -56,6 +68,7 @@ class IteratorState:
         self._lock = threading.Lock()
         self._items: Items | None = None
         self._context: IterationContext | None = None
+        self._dataset: HostDataset | None = None
 
     @property
     def is_begun(self) -> bool:
@@ -65,7 +78,7 @@ class IteratorState:
         """From now on the elements are those of a dataset."""
         context = IterationContext(run)
         with self._held(run):
-            before, self._context = self._context, context
+            before, self._context, self._dataset = self._context, context, dataset
             self._items = dataset.elements(context)
         if before is not None:
             before.close()
@@ -74,8 +87,36 @@ class IteratorState:
         """`begin`, unless another thread did meanwhile."""
         with self._held(run):
             if self._items is None:
-                self._context = IterationContext(run)
+                self._context, self._dataset = IterationContext(run), dataset
                 self._items = dataset.elements(self._context)
+
+    def position(self, run: HostRun, check: Callable[[HostDataset], None]) -> Inner:
+        """Where it is. `check` may refuse what it goes through."""
+        with self._held(run):
+            if self._items is None or self._dataset is None:
+                raise FailedPreconditionError(NOT_BEGUN_TO.format("Save", "saving"))
+            check(self._dataset)
+            return position_within(self._items, run)
+
+    def move(self, position: Any, run: HostRun) -> None:
+        """Goes on from a position in the dataset that it was begun with."""
+        with self._held(run):
+            if self._dataset is None:
+                raise FailedPreconditionError(NOT_BEGUN_TO.format("Restore", "restoring"))
+            context = IterationContext(run)
+            try:
+                items = moved(self._dataset.elements(context), position, run)
+            except BaseException as error:
+                context.close()
+                if isinstance(error, FlowcError) or not isinstance(error, Exception):
+                    raise
+                raise InvalidArgumentError(
+                    f"the state of an iterator that was saved does not go together: {error!r}",
+                    hint="initialize the iterator, and restore what was saved of the same dataset",
+                ) from error
+            before, self._context, self._items = self._context, context, items
+        if before is not None:
+            before.close()
 
     def next(self, run: HostRun) -> Element:
         with self._held(run):
@@ -100,7 +141,7 @@ class IteratorState:
             context.close()
 
 
-def _state(handle: Any, run: HostRun) -> IteratorState:
+def iterator_state(handle: Any, run: HostRun) -> IteratorState:
     return run.states.find(
         f"iterator:{text_of(handle, 'the handle')}", IteratorState, IteratorState
     )
@@ -214,7 +255,7 @@ for _op_type in ("WrapDatasetVariant", "UnwrapDatasetVariant"):
 Results = Sequence[tuple[DType, tuple[int, ...]]]
 
 
-def _define_step(
+def define_iterator_step(
     name: str, arguments: str, host: Host, op_types: Sequence[str], results: Results | None = None
 ) -> None:
     """A step that may block, and the ops that it computes. `arguments`: of the ops; `results`: the
@@ -281,21 +322,23 @@ def _emit_step(
 
 
 def _setting(value: Any) -> str:
-    """An attr as a step's setting: a function's name, the length of a list."""
+    """An attr as a step's setting: a function's name, the length of a list, a number."""
     if isinstance(value, list | tuple):
         return str(len(value))
+    if isinstance(value, int):
+        return str(value)
     return getattr(value, "name", value)
 
 
 def _make(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:
     run.check()
-    _state(inputs[1], run).begin(dataset_of(inputs[0]), run)
+    iterator_state(inputs[1], run).begin(dataset_of(inputs[0]), run)
     return []
 
 
 def _get_next(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:
     run.check()
-    return _results(_state(inputs[0], run).next(run), types)
+    return _results(iterator_state(inputs[0], run).next(run), types)
 
 
 def _one_shot(
@@ -308,7 +351,7 @@ def _one_shot(
 ) -> list[Array]:
     run.check()
     handle = _id(**name)
-    state = _state(handle, run)
+    state = iterator_state(handle, run)
     if not state.is_begun:
         function = Captured(_setting(dataset_factory), ())
         made = IterationContext(run).function(function, 0)([])
@@ -335,49 +378,51 @@ def _cardinality(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun)
     return [np.array(min(dataset_of(inputs[0]).cardinality, sys.maxsize), np.int64)]
 
 
-def _blocking(function: Any, shown: str, *settings: str) -> Host:
+def blocking_host(function: Any, shown: str, *settings: str) -> Host:
     return Host(function, shown, settings, may_block=True, only_reads=True)
 
 
-_define_step(
+define_iterator_step(
     "MakeIterator",
     "(dataset: variant, iterator: resource)",
-    _blocking(_make, "MakeIterator"),
+    blocking_host(_make, "MakeIterator"),
     ("MakeIterator",),
     (),
 )
-_define_step(
+define_iterator_step(
     "IteratorGetNext",
     f"(iterator: resource; {STATED}) -> components: output_types",
-    _blocking(_get_next, "IteratorGetNext"),
+    blocking_host(_get_next, "IteratorGetNext"),
     ("IteratorGetNext", "IteratorGetNextSync"),
 )
-_define_step(
+define_iterator_step(
     "OneShotIterator",
     f'(; dataset_factory: func, {STATED}, container: string = "", shared_name: string = "")'
     " -> handle: resource",
-    _blocking(_one_shot, "OneShotIterator", "dataset_factory", "node", "container", "shared_name"),
+    blocking_host(
+        _one_shot, "OneShotIterator", "dataset_factory", "node", "container", "shared_name"
+    ),
     ("OneShotIterator",),
     ((dtypes.string, ()),),
 )
-_define_step(
+define_iterator_step(
     "DatasetToSingleElement",
     f"(dataset: variant; {STATED}, {METADATA}) -> components: output_types",
-    _blocking(_single, "DatasetToSingleElement"),
+    blocking_host(_single, "DatasetToSingleElement"),
     ("DatasetToSingleElement",),
 )
-_define_step(
+define_iterator_step(
     "ReduceDataset",
     "(input_dataset: variant, initial_state: Tstate, other_arguments: Targuments; f: func,"
     f" Tstate: list(type) >= 1, Targuments: list(type) >= 0, {STATED},"
     f" use_inter_op_parallelism: bool = True, {METADATA}) -> components: output_types",
-    _blocking(_reduce, "ReduceDataset", "f", "Tstate"),
+    blocking_host(_reduce, "ReduceDataset", "f", "Tstate"),
     ("ReduceDataset",),
 )
-_define_step(
+define_iterator_step(
     "DatasetCardinality",
     '(input_dataset: variant; cardinality_options: string = "") -> cardinality: i64',
-    _blocking(_cardinality, "DatasetCardinality"),
+    blocking_host(_cardinality, "DatasetCardinality"),
     ("DatasetCardinality",),
     ((dtypes.i64, ()),),
 )

@@ -93,6 +93,8 @@ class MappedItems(OneByOne):
     """`apply` gives what the function makes of one element. `like`: one that it made; `in_rows`:
     whether the last batch was made one by one, into its rows."""
 
+    where = ("_items",)
+
     def __init__(
         self,
         source: HostDataset,
@@ -106,6 +108,13 @@ class MappedItems(OneByOne):
         self._batched: dict[tuple[int, ...], BatchedFunction | None] = {}
         self.like: Element | None = None
         self.in_rows = False
+
+    def position(self, run: HostRun) -> Any:
+        return {**super().position(run), "waiting": list(self._waiting)}
+
+    def move(self, position: Any, run: HostRun) -> None:
+        super().move(position, run)
+        self._waiting = deque(position["waiting"])
 
     @property
     def has_fault(self) -> bool:

@@ -60,6 +60,7 @@ class Map(Applied):
     def __init__(self, source: HostDataset, function: Captured, calls: int = 1) -> None:
         count = min(calls, MOST_THREADS) if calls > 0 else os.cpu_count() or 1
         super().__init__(source, replace(function, calls=count))
+        self._is_parallel = calls != 1  # whatever the machine has, so that each reads a position
 
     @property
     def cardinality(self) -> int:
@@ -67,8 +68,7 @@ class Map(Applied):
 
     def items(self, context: IterationContext) -> Items:
         mapped = MappedItems(self.source, self.function, self.applied(context), context)
-        calls = self.function.calls
-        return mapped if calls == 1 else Parallel(mapped, calls, context)
+        return Parallel(mapped, self.function.calls, context) if self._is_parallel else mapped
 
 
 def _parallel_map(given: Given) -> HostDataset:
@@ -97,6 +97,8 @@ class _TakeWhile(Applied):
 
 class _Filtered(OneByOne):
     """`ends` with the first element that does not pass."""
+
+    where = ("_items", "_ended")
 
     def __init__(self, items: Items, passes: Callable[[Element], list[Array]], ends: bool) -> None:
         self._items, self._passes, self._ends = items, passes, ends
@@ -131,6 +133,8 @@ class _FilterByLast(HostDataset):
 
 
 class _WithoutLast(OneByOne):
+    where = ("_items",)
+
     def __init__(self, items: Items) -> None:
         self._items = items
 
@@ -155,6 +159,8 @@ class _Scan(Applied):
 
 
 class _Scanned(OneByOne):
+    where = ("_items", "_state")
+
     def __init__(
         self, items: Items, apply: Callable[[Element], list[Array]], state: Sequence[Array]
     ) -> None:
@@ -181,9 +187,11 @@ class _Unique(HostDataset):
 
 
 class _OnlyNew(OneByOne):
+    where = ("_items", "_seen")
+
     def __init__(self, items: Items) -> None:
         self._items = items
-        self._seen: set[Any] = set()
+        self._seen: dict[Any, None] = {}
         self._kept = Kept("what was seen of a dataset")
 
     def next(self, run: HostRun) -> Element | None:
@@ -192,7 +200,7 @@ class _OnlyNew(OneByOne):
             key = (array.shape, tuple(array.reshape(-1).tolist()))
             if key not in self._seen:
                 self._kept.add([element], run)
-                self._seen.add(key)
+                self._seen[key] = None
                 return element
             run.check()
         return None

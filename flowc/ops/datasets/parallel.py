@@ -30,7 +30,9 @@ from flowc.ops.datasets.dataset import (
     OneByOne,
     SameItems,
     Trials,
+    moved,
     one,
+    position_within,
 )
 from flowc.ops.datasets.mapped import BatchRows, MappedItems
 from flowc.ops.datasets.records import METADATA, STATED, define_dataset
@@ -179,6 +181,12 @@ class Workers:
                 thread.join()
 
 
+def given_or_raised(item: Any) -> Any:
+    if isinstance(item, BaseException):
+        raise item
+    return item
+
+
 class _Slot:
     """A result to come, and its place in a batch, if it has one."""
 
@@ -203,14 +211,24 @@ class Parallel(Items):
         self._pending: deque[_Slot] = deque()
         self._waiting: deque[_Slot] = deque()
         self._awaited: set[_Slot] = set()
-        self._fault: BaseException | None = None
+        self._ready: deque[Any] = deque()  # faults and elements, which come before all others
         self._more = True
         self._batch = 1  # elements of a batch, which are asked for together
 
+    def position(self, run: HostRun) -> Any:
+        pending = list(self._pending)
+        if self._workers is not None:
+            self._await(pending, self._workers, run)
+        made = [slot.result if slot.fault is None else slot.fault for slot in pending]
+        return {"ready": [*self._ready, *made], "mapped": position_within(self._mapped, run)}
+
+    def move(self, position: Any, run: HostRun) -> None:
+        self._ready = deque(position["ready"])
+        moved(self._mapped, position["mapped"], run)
+
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
-        fault, self._fault = self._fault, None
-        if fault is not None:
-            raise fault
+        if self._ready:
+            return (given_or_raised(self._ready.popleft()),)
         workers = self._workers
         return self._alone(count, run) if workers is None else self._made(workers, count, run)
 
@@ -229,7 +247,7 @@ class Parallel(Items):
 
     def stacked(self, count: int, run: HostRun) -> Element | None:
         workers = self._workers
-        if self._fault is not None:
+        if self._ready:
             return None
         if workers is None:
             start = time.perf_counter()
@@ -264,7 +282,7 @@ class Parallel(Items):
         for slot in asked:
             self._pending.popleft()
             if slot.fault is not None:
-                self._fault = slot.fault
+                self._ready.append(slot.fault)
                 break
             found.append(slot.result)
         return found or self.take(1, run)
@@ -346,12 +364,28 @@ class _Prefetched(OneByOne):
     """`_ready`: elements, and faults in their places; None at the end, and where the thread has
     left, so that who asks goes on alone."""
 
+    where = ("_items", "_ended")
+
     def __init__(self, items: Items, size: int, context: IterationContext) -> None:
         self._items, self._size, self._context = items, size, context
         self._ready: deque[Any] = deque()
         self._workers: Workers | None = None
         self._pace = Pace(AHEAD, context.trials, hurries=False)
         self._ended = self._leaves = False
+
+    def position(self, run: HostRun) -> Any:
+        workers = self._workers
+        if workers is not None:  # who asks goes on alone, once it has what is ready
+            with workers.changed:
+                self._leaves = True
+                workers.changed.notify()
+                run.wait(workers.made, lambda: bool(self._ready) and self._ready[-1] is None)
+        ready = [item for item in self._ready if item is not None]
+        return {**super().position(run), "ready": ready}
+
+    def move(self, position: Any, run: HostRun) -> None:
+        super().move(position, run)
+        self._ready = deque(position["ready"])
 
     def next(self, run: HostRun) -> Any:
         if self._ended:
@@ -373,11 +407,11 @@ class _Prefetched(OneByOne):
             with workers.changed:
                 self._leaves = True
                 workers.changed.notify()
-        if isinstance(found, BaseException):
-            raise found
-        return found
+        return given_or_raised(found)
 
     def _alone(self, run: HostRun) -> Any:
+        if self._ready:
+            return given_or_raised(self._ready.popleft())
         start = time.perf_counter()
         item = one(self._items, run)
         if item is not None and self._pace.begins(time.perf_counter() - start):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,18 @@ import numpy as np
 from flowc.ops.random.bits import philox_words
 
 FIRST, MOST = 16, 4096  # counters at once
+WORDS = 4  # of a counter
 MASK = (1 << 64) - 1
 
 
-def random_words(seed: int, seed2: int) -> Iterator[int]:
-    """The words of Philox with `seed` as its key, and `seed2` as the upper half of its counter."""
-    at, count = 0, FIRST
+def random_words(seed: int, seed2: int, drawn: int = 0) -> Iterator[int]:
+    """The words of Philox with `seed` as its key, and `seed2` as the upper half of its counter,
+    behind those that were drawn."""
+    return islice(_words(seed, seed2, drawn // WORDS), drawn % WORDS, None)
+
+
+def _words(seed: int, seed2: int, at: int) -> Iterator[int]:
+    count = FIRST
     while True:
         counters = np.empty((count, 2), np.uint64)
         counters[:, 0] = np.arange(at, at + count, dtype=np.uint64)

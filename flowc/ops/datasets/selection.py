@@ -35,7 +35,9 @@ from flowc.ops.datasets.dataset import (
     dataset_of,
     gathered,
     kept,
+    moved,
     one,
+    position_within,
 )
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
@@ -62,6 +64,8 @@ class _Take(SameItems):
 
 
 class _Taken(Items):
+    where = ("_items", "_left")
+
     def __init__(self, items: Items, count: int) -> None:
         self._items, self._left = items, count
 
@@ -89,6 +93,8 @@ class _Skip(SameItems):
 
 class _Skipped(Items):
     """A count below 0 skips all."""
+
+    where = ("_items", "_left")
 
     def __init__(self, items: Items, count: int) -> None:
         self._items, self._left = items, count
@@ -126,17 +132,27 @@ class Repeat(SameItems):
 class _Repeated(Items):
     """A count below 0 repeats until an epoch has nothing."""
 
+    where = ("_left", "_items", "_is_new")
+
     def __init__(self, source: HostDataset, count: int, context: IterationContext) -> None:
         self._source, self._left, self._context = source, count, context
         self._items: Items | None = None
         self._is_new = True
 
+    def _begin(self) -> Items:
+        self._items = items = self._source.items(self._context)
+        self._is_new = True
+        return items
+
+    def move(self, position: Any, run: HostRun) -> None:
+        if position["_items"] is not None:
+            self._begin()
+        super().move(position, run)
+
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
         while self._left:
-            if self._items is None:
-                self._items = self._source.items(self._context)
-                self._is_new = True
-            found = self._items.take(count, run)
+            items = self._items or self._begin()
+            found = items.take(count, run)
             if found:
                 self._is_new = False
                 return found
@@ -173,6 +189,8 @@ class _Shard(SameItems):
 
 
 class _Sharded(OneByOne):
+    where = ("_items", "_is_needed")
+
     def __init__(self, items: Items, count: int, index: int, is_needed: bool) -> None:
         self._items, self._count, self._index = items, count, index
         self._is_needed = is_needed
@@ -215,15 +233,17 @@ class _Concatenate(HostDataset):
 
 
 class _Concatenated(Items):
+    where = ("_parts", "_at")
+
     def __init__(self, parts: list[Items]) -> None:
-        self._parts = parts
+        self._parts, self._at = parts, 0
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
-        while self._parts:
-            found = self._parts[0].take(count, run)
+        while self._at < len(self._parts):
+            found = self._parts[self._at].take(count, run)
             if found:
                 return found
-            self._parts.pop(0)
+            self._at += 1
         return ()
 
 
@@ -266,7 +286,9 @@ def _joined(elements: Sequence[Element]) -> Element:
 
 
 class _Zipped(OneByOne):
-    def __init__(self, parts: Sequence[Items], join: Any) -> None:
+    where = ("_parts", "_ended")
+
+    def __init__(self, parts: list[Items], join: Any) -> None:
         self._parts, self._join = parts, join
         self._ended = False
 
@@ -289,18 +311,41 @@ class _Cache(SameItems):
         self.held: list[Any] | None = None
 
     def items(self, context: IterationContext) -> Items:
-        return (
-            _Caching(self, self.source.items(context)) if self.held is None else Listed(self.held)
-        )
+        return _Cached(self, self.source, context)
 
 
-class _Caching(Items):
-    def __init__(self, cache: _Cache, items: Items) -> None:
-        self._cache, self._items = cache, items
+class _Cached(Items):
+    """What was kept when it began, from `_listed` on; else it keeps what it finds."""
+
+    def __init__(self, cache: _Cache, source: HostDataset, context: IterationContext) -> None:
+        self._cache = cache
+        self._listed = None if cache.held is None else Listed(cache.held)
+        self._items = source.items(context) if cache.held is None else None
+        self._source, self._context = source, context
         self._found: list[Any] = []
         self._kept = Kept("what a dataset caches")
 
+    def position(self, run: HostRun) -> Any:
+        return {
+            "held": self._cache.held,
+            "found": self._found,
+            "listed": position_within(self._listed, run),
+            "items": position_within(self._items, run),
+        }
+
+    def move(self, position: Any, run: HostRun) -> None:
+        held, self._found = position["held"], position["found"]
+        self._kept.add(self._found if held is None else held, run)
+        self._cache.held = held
+        listed = Listed(held or ()) if position["listed"] is not None else None
+        items = self._source.items(self._context) if position["items"] is not None else None
+        self._listed = moved(listed, position["listed"], run)
+        self._items = moved(items, position["items"], run)
+
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
+        if self._listed is not None:
+            return self._listed.take(count, run)
+        assert self._items is not None
         found = self._items.take(count, run)
         if self._cache.rows is None:
             found = [tuple([kept(array) for array in element]) for element in found]
@@ -332,6 +377,8 @@ class _AssertCardinality(SameItems):
 
 
 class _Counted(Items):
+    where = ("_items", "_found")
+
     def __init__(self, items: Items, count: int) -> None:
         self._items, self._count, self._found = items, count, 0
 
@@ -356,6 +403,8 @@ class _IgnoreErrors(SameItems):
 
 
 class _Undisturbed(OneByOne):
+    where = ("_items",)
+
     def __init__(self, items: Items) -> None:
         self._items = items
 
@@ -379,6 +428,8 @@ class _Sleep(SameItems):
 
 
 class _Slow(OneByOne):
+    where = ("_items",)
+
     def __init__(self, items: Items, seconds: float) -> None:
         self._items, self._seconds = items, seconds
 

@@ -7,7 +7,7 @@ epoch of a repeated dataset has new seeds, which are the next two words of the n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from flowc.errors import InvalidArgumentError
@@ -38,25 +38,44 @@ class _Shuffle(SameItems):
             raise InvalidArgumentError(
                 "buffer_size must be greater than zero or UNKNOWN_CARDINALITY"
             )
-        self._size, self._seeds = size, seeds
-        self._words = random_words(*seeds) if reshuffles else None
+        self._size, self._reshuffles = size, reshuffles
+        self.go_to(seeds, 0)
+
+    def go_to(self, seeds: Seeds, drawn: int) -> None:
+        """Goes on from so many words of these seeds."""
+        self.seeds, self.drawn = seeds, drawn
+        self._words = random_words(*seeds, drawn)
 
     def items(self, context: IterationContext) -> Items:
-        words = self._words
-        seeds = self._seeds if words is None else (next(words), next(words))
-        return _Shuffled(self.source.items(context), self._size, random_words(*seeds))
+        seeds = self.seeds
+        if self._reshuffles:
+            seeds = next(self._words), next(self._words)
+            self.drawn += 2
+        return _Shuffled(self, self.source.items(context), self._size, seeds)
 
 
 class _Shuffled(OneByOne):
     """`_held` items of the buffer from `_start` on, round its end, wait to be drawn. Reads as many
     items at once as it gives."""
 
-    def __init__(self, items: Items, size: int, words: Iterator[int]) -> None:
-        self._items, self._size, self._words = items, size, words
+    where = ("_items", "_buffer", "_start", "_held", "_more", "_seeds", "_drawn")
+
+    def __init__(self, dataset: _Shuffle, items: Items, size: int, seeds: Seeds) -> None:
+        self._dataset, self._items, self._size = dataset, items, size
+        self._seeds, self._drawn, self._words = seeds, 0, random_words(*seeds)
         self._buffer: list[Any] = []
         self._start = self._held = 0
         self._more = True
         self._kept = Kept("the buffer of a shuffled dataset")
+
+    def position(self, run: HostRun) -> Any:
+        return {**super().position(run), "epochs": (self._dataset.seeds, self._dataset.drawn)}
+
+    def move(self, position: Any, run: HostRun) -> None:
+        super().move(position, run)
+        self._kept.add(self._buffer, run)
+        self._words = random_words(*self._seeds, self._drawn)
+        self._dataset.go_to(*position["epochs"])
 
     def next(self, run: HostRun) -> Any:
         self._fill(run)
@@ -66,6 +85,7 @@ class _Shuffled(OneByOne):
         at = (start + next(self._words) % self._held) % len(buffer)
         found = buffer[at]
         buffer[at] = buffer[start]
+        self._drawn += 1
         self._start = (start + 1) % len(buffer)
         self._held -= 1
         return found
@@ -102,6 +122,7 @@ class _Shuffled(OneByOne):
             if start == size:
                 start = 0
         self._start = start
+        self._drawn += len(found)
         if self._more and len(news) < count:
             self._more = bool(news)
         while len(found) < count and not self._more:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -32,6 +32,7 @@ from flowc.ops.datasets.dataset import (
     Rows,
     held,
     kept,
+    one,
 )
 from flowc.ops.datasets.philox import chosen_seeds, random_words
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
@@ -143,11 +144,14 @@ class _SparseSlices(HostDataset):
 
 
 class _SparseRows(OneByOne):
+    where = ("_numbers",)
+
     def __init__(self, count: int, row: Callable[[int], Element]) -> None:
-        self._numbers, self._row = iter(range(count)), row
+        self._numbers: Items = Listed(range(count))
+        self._row = row
 
     def next(self, run: HostRun) -> Element | None:
-        number = next(self._numbers, None)
+        number = one(self._numbers, run)
         return None if number is None else self._row(number)
 
 
@@ -165,6 +169,9 @@ class _Generator(HostDataset):
 
 
 class _Generated(OneByOne):
+    def position(self, run: HostRun) -> Any:
+        raise errors.UnimplementedError("GeneratorDataset does not support checkpointing.")
+
     def __init__(
         self, context: IterationContext, first: Captured, following: Captured, last: Captured
     ) -> None:
@@ -206,15 +213,24 @@ class RandomNumbers(HostDataset):
         return INFINITE
 
     def items(self, context: IterationContext) -> Items:
-        return _Numbers(random_words(*self._seeds))
+        return _Numbers(self._seeds)
 
 
 class _Numbers(Items):
-    def __init__(self, words: Iterator[int]) -> None:
-        self._words = words
+    where = ("_seeds", "_drawn")
+
+    def __init__(self, seeds: tuple[int, int]) -> None:
+        self._seeds, self._drawn = seeds, 0
+        self._words = random_words(*seeds)
+
+    def move(self, position: Any, run: HostRun) -> None:
+        super().move(position, run)
+        self._words = random_words(*self._seeds, self._drawn)
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
-        some = itertools.islice(self._words, min(count, OFTEN))
+        count = min(count, OFTEN)
+        self._drawn += count
+        some = itertools.islice(self._words, count)
         return [(np.array(w, np.int64),) for w in some]
 
 

@@ -31,8 +31,9 @@ OUTSIDE = "OutOfRangeError: box_index has values outside [0, batch_size): {a}"
 def _check_boxes(c: Inference, boxes: int) -> None:
     if c.rank(0) != 4:
         raise c.fail("grads image must be 4-D")
-    if c.rank(boxes) != 2 or (isinstance(c.dims(boxes)[1], int) and c.dims(boxes)[1] != 4):
+    if c.rank(boxes) != 2:
         raise c.fail("boxes must have 4 columns")
+    c.equal(c.dims(boxes)[1], 4, "boxes must have 4 columns")
     if c.rank(boxes + 1) != 1:
         raise c.fail("box_index must be 1-D")
     count = c.equal(c.dims(boxes)[0], c.dims(boxes + 1)[0])

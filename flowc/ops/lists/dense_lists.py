@@ -136,8 +136,15 @@ list_resize = define(
 # element at all was written then, and only a run can tell.
 
 
+FULL = "Tried to push item into a full list list size: {a} max_num_elements: {b}"
+LIMIT = -1  # how many elements a list may have, -1 for any number: the compiler gives it
+
+
 @on_gpu(ByColumns("width"))
 def list_append_kernel(buffer, value, out, status, rows, held, width, given, begin, end):
+    if LIMIT >= 0 and rows >= LIMIT:
+        fail(status, 2, rows, LIMIT, 0)
+        return
     if given != width or (rows > 0 and held != width):
         fail(status, 1, given, held, 0)
         return
@@ -188,21 +195,30 @@ def _lower_append(node: Node) -> Lowering:
     return Native(
         list_append_kernel,
         arguments=(held[0], _width(held), _width(node.output.dims), product(value)),
-        errors=(_unequal(),),
+        errors=(_unequal(), FULL),
+        constants={"LIMIT": node.attrs["limit"]},
         updates=0,
         moves=True,
     )
 
 
+def _append(buffer: np.ndarray, value: np.ndarray, *, limit: int) -> np.ndarray:
+    if 0 <= limit <= len(buffer):
+        raise InvalidArgumentError(FULL.format(a=len(buffer), b=limit))
+    held = buffer if len(buffer) else buffer.reshape(0, *value.shape)
+    return np.concatenate([held, value[None]])
+
+
 list_append = define(
     "list_append",
-    "_ListAppend(buffer: T, value: T; T: type) -> output: T",
+    "_ListAppend(buffer: T, value: T; limit: int = -1, T: type) -> output: T",
     infer=_infer_append,
-    reference=lambda buffer, value: np.concatenate(
-        [buffer if len(buffer) else buffer.reshape(0, *value.shape), value[None]]
-    ),
+    reference=_append,
     lowering=_lower_append,
-    examples=("T[2,3] T[3]", "f32[0] f32[]", "f32[3,0] f32[0]", "f32[1,2,2] f32[2,2]"),
+    examples=(
+        *("T[2,3] T[3]", "f32[0] f32[]", "f32[3,0] f32[0]", "f32[1,2,2] f32[2,2]"),
+        "f32[2] f32[]; limit=3",
+    ),
 )
 
 

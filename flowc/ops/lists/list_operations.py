@@ -35,6 +35,7 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.structures import Element, arranged, element_of, united
 from flowc.ir.types import Dims
+from flowc.ops.lists.dense_lists import FULL
 from flowc.ops.lists.host_variants import elements_summed
 from flowc.ops.lists.list_values import (
     Faults,
@@ -134,15 +135,18 @@ def resized(x: Extractor, contents: ListValue, rows: Dim) -> ListValue:
 
 def pushed(x: Extractor, contents: ListValue, item: Bound) -> ListValue:
     """A list with one more element at its end."""
+    rows, limit = contents.rows, contents.limit
+    if x.always_runs and isinstance(rows, int) and 0 <= limit <= rows:
+        raise InvalidArgumentError(FULL.format(a=rows, b=limit))
     if not isinstance(item, Value) or isinstance(contents.held, Columns):
         return _pushed_parts(x, contents, item)
     known = joined_known(contents.known, known_numbers(x, item))
     typed = typed_for(x, contents, item.type.dtype, item.dims)
     held = tensors_in(x, typed)
     if isinstance(held, DenseItems):
-        held = DenseItems(x.b.list_append(held.buffer, item))
+        held = DenseItems(x.b.list_append(held.buffer, item, limit=contents.limit))
     else:
-        held = pushed_ragged(x.b, held, item)
+        held = pushed_ragged(x.b, held, item, contents.limit)
     return replace(with_held(typed, held), known=known)
 
 

@@ -123,10 +123,10 @@ def made_ragged(x: Extractor, contents: ListValue, given: Dims, dtype: DType) ->
 # -- elements
 
 
-def pushed_ragged(b: Builder, held: Ragged, value: Value) -> Ragged:
-    """With one more element at the end."""
+def pushed_ragged(b: Builder, held: Ragged, value: Value, limit: int) -> Ragged:
+    """With one more element at the end. `limit`: how many there may be, -1 for any number."""
     row = b.sizes((held.flat.dims[0] + 1, *value.dims), dtypes.i64)
-    flat, table = b.ragged_append(held.flat, value), b.list_append(held.table, row)
+    flat, table = b.ragged_append(held.flat, value), b.list_append(held.table, row, limit=limit)
     return Ragged(flat, table, held.common)
 
 

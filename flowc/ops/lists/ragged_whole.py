@@ -18,7 +18,95 @@ from flowc.ir.op import define
 from flowc.ops.kernels.status import fail
 from flowc.ops.lists.ragged_lists import element_at, linear
 
-FROM = 0  # the first axis along which elements must be alike: the compiler gives it to the kernel
+# Globals that the compiler gives to kernels: the first axis along which elements must be alike, and
+# whether a table knows which elements were never set.
+FROM = 0
+SURE = 1
+
+# -- elements that were never set
+
+
+def ragged_lengths_kernel(table, leading, first, out, status, rows, columns, count, begin, end):
+    common = first[0]
+    for i in range(rows):
+        if table[i * columns] == 0:
+            continue
+        held = table[i * columns + 1]
+        if first[0] >= 0 and held != first[0]:
+            fail(status, 1, i, first[0], held)
+            return
+        if SURE == 0 and i < count and leading[i] != held:
+            fail(status, 4, i, leading[i], held)
+            return
+        if common == -1:
+            common = held
+        elif common != held:
+            common = -2
+    for i in range(rows):
+        if table[i * columns] != 0:
+            continue
+        if i < count:
+            if leading[i] < 0:
+                fail(status, 3, i, leading[i], 0)
+                return
+            out[i * columns + 1] = leading[i]
+        elif common >= 0:
+            out[i * columns + 1] = common
+        else:
+            fail(status, 2, i, count, 0)
+            return
+
+
+def _lengths(
+    table: np.ndarray,
+    leading: np.ndarray,
+    first: np.ndarray,
+    *,
+    faults: tuple[str, ...],
+    sure: bool,
+) -> np.ndarray:
+    result, asked = table.copy(), int(first[0])
+    held = {int(row[1]) for row in table if row[0]} | ({asked} if asked >= 0 else set())
+    for i, (start, length, *_) in enumerate(table):
+        given = int(leading[i]) if i < len(leading) else None
+        if start and asked not in (-1, length):
+            raise InvalidArgumentError(faults[0].format(a=i, b=asked, c=length))
+        if start and not sure and given not in (None, length):
+            raise InvalidArgumentError(faults[3].format(a=i, b=given, c=length))
+        if start:
+            continue
+        if given is None and len(held) != 1:
+            raise InvalidArgumentError(faults[1].format(a=i, b=len(leading), c=0))
+        if given is not None and given < 0:
+            raise InvalidArgumentError(faults[2].format(a=i, b=given, c=0))
+        result[i, 1] = min(held) if given is None else given
+    return result
+
+
+# The table with a length for each element that was never set: that of `leading`, where it has one,
+# else `first` (-1: not stated) or that of all others. `sure`: the table knows which were never set.
+# `faults`: for element {a} of length {c} instead of {b}; without a length; of negative length {b};
+# of length {c} for which `leading` has {b}, where it is not sure.
+ragged_lengths = define(
+    "ragged_lengths",
+    "_RaggedLengths(table: i64, leading: i64, first: i64; faults: list(string), sure: bool = True)"
+    " -> output: i64",
+    infer=lambda c: c.dims(0),
+    reference=_lengths,
+    lowering=lambda node: Native(
+        ragged_lengths_kernel,
+        arguments=(*node.inputs[0].dims, node.inputs[1].dims[0]),
+        errors=tuple(node.attrs["faults"]),
+        constants={"SURE": int(node.attrs["sure"])},
+        updates=0,
+    ),
+    examples=(
+        'i64[3,3]=[1,2,2,0,0,0,5,2,2] i64[0]=[] i64[1]=[-1]; faults=("a","b","c","d")',
+        'i64[3,2]=[1,2,0,0,3,4] i64[2]=[7,5] i64[1]=[-1]; faults=("a","b","c","d")',
+        'i64[2,2]=[0,0,0,0] i64[1]=[3] i64[1]=[4]; faults=("a","b","c","d")',
+        'i64[2,2]=[1,4,5,4] i64[1]=[4] i64[1]=[-1]; faults=("a","b","c","d"), sure=False',
+    ),
+)
 
 # -- one tensor
 
@@ -128,22 +216,26 @@ ragged_stack = define(
 
 
 def ragged_join_kernel(flat, table, shape, out, rows, rank, total, begin, end):
+    inner = 1
+    for j in range(1, rank):
+        inner *= shape[j]
     at = 0
     for i in range(rows):
         row = i * (rank + 1)
-        width = 1
-        for j in range(rank):
-            width *= table[row + 1 + j]
-        if table[row] == 0 or at + width > total:
+        width = table[row + 1] * inner
+        if at + width > total:
             continue
         start = table[row] - 1
         for j in range(width):
-            out[at + j] = flat[start + j]
+            if start < 0:
+                out[at + j] = 0
+            else:
+                out[at + j] = flat[start + j]
         at += width
 
 
 def _join(flat: np.ndarray, table: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    found = [element_at(flat, row[:1], row[1:]).reshape(-1) for row in table]
+    found = [element_at(flat, row[:1], np.array([row[1], *shape[1:]])).reshape(-1) for row in table]
     return np.concatenate([np.zeros(0, flat.dtype), *found]).reshape(*map(int, shape))
 
 
@@ -165,6 +257,7 @@ ragged_join = define(
     examples=(
         "T[9] i64[3,2]=[7,3,1,2,4,3] i64[1]=[8]",
         "f32[6] i64[2,3]=[3,2,2,1,1,2] i64[2]=[3,2]",
+        "f32[2] i64[2,3]=[0,3,0,1,1,2] i64[2]=[4,2]",
         "f32[0] i64[0,2]=[] i64[1]=[0]",
     ),
 )

@@ -9,8 +9,7 @@ a list of all rows of a tensor is the tensor's buffer, and stacking it gives tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
+from dataclasses import replace
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
@@ -29,10 +28,10 @@ from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.dense_lists import ACCESS, MODIFY
+from flowc.ops.lists.list_concat import MERGE, emit_concat
 from flowc.ops.lists.list_gradients import LIST_GRADIENTS
 from flowc.ops.lists.list_operations import (
     element_at,
-    joined,
     one_behind_other,
     popped,
     pushed,
@@ -42,12 +41,10 @@ from flowc.ops.lists.list_operations import (
     typed_for,
     whole,
     with_elements,
-    zeros,
 )
 from flowc.ops.lists.list_values import (
     Faults,
     Partial,
-    complete,
     counts_to,
     fits,
     known_indices,
@@ -75,7 +72,6 @@ from flowc.ops.state.variables import Emit, value_of
 POP = "Trying to pop from an empty list."
 GATHER = "Trying to gather element {value} in a list with {extent} elements."
 SCATTER = "TensorListScatter: Trying to scatter at index {value} in list with size {extent}"
-MERGE = "PartialTensorShape: Incompatible shapes during merge: {one} vs. {other}"
 SET = (
     "Tried to set a tensor with incompatible shape at a list index. Item element shape: {} list "
     "shape: {}"
@@ -93,8 +89,10 @@ SETTING = Faults(MODIFY)
 
 
 def _emit_empty(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    partial = shape_input(x, value_of(x, inputs[0]))
-    return [unset_list(x, 0, partial, attrs["element_dtype"])]
+    partial, most = shape_input(x, value_of(x, inputs[0])), value_of(x, inputs[1])
+    # Where only a run knows it, it is that of a loop, which ends by itself.
+    limit = -1 if most.constant is None else int(most.constant)
+    return [replace(unset_list(x, 0, partial, attrs["element_dtype"]), limit=limit)]
 
 
 def _emit_reserve(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -337,53 +335,6 @@ def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
     return [buffer]
 
 
-def _emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    partial = attrs["element_shape"] if len(inputs) == 1 else None
-    if partial is None and len(inputs) > 1:
-        partial = shape_input(x, value_of(x, inputs[1]))
-    contents = list_of(x, inputs[0])
-    if contents.element == ():
-        partial = None
-    if contents.element is None and contents.rows == 0 and partial and partial[0] is None:
-        partial = (0, *partial[1:])
-    fault = UNSET
-    if contents.rows == 0:
-        fault = (
-            "All except the first dimension must be fully defined when concating an empty tensor "
-            "list. element_shape: {}"
-        )
-    elif contents.element is None and not isinstance(contents.held, Ragged):
-        stated = merged(contents.partial, partial)
-        if stated is None or complete(stated[1:]) is None:
-            raise InvalidArgumentError(
-                "Trying to concat list with only uninitialized tensors but element_shape_except_"
-                f"first_dim is not fully defined: {shape_shown(stated and stated[1:])}"
-            )
-        if stated[0] is None:
-            lengths = value_of(x, inputs[2]) if len(inputs) > 2 else None
-            return _unset_pieces(x, contents, complete(stated[1:]) or (), lengths)
-    contents = readable_list(x, contents, attrs["element_dtype"], partial, fault)
-    faults = Faults(unset=UNSET.format(shape_shown(partial)), unlike=MERGE)
-    return joined(x, contents, faults, partial)
-
-
-def _unset_pieces(
-    x: Extractor, contents: ListValue, rest: Dims, lengths: Value | None
-) -> tuple[Value, Value]:
-    """What the elements of a list that were all never set make together: zeros, as long as
-    `lengths` says of each."""
-    b, rows = x.b, contents.rows
-    given: Dim = 0 if lengths is None else lengths.dims[0]
-    if lengths is None or (isinstance(rows, int) and isinstance(given, int) and given < rows):
-        raise InvalidArgumentError(
-            f"List contains uninitialized tensor at index {given} but leading_dims has only "
-            f"{given} elements."
-        )
-    used = b.slice(lengths, np.array([0], np.int32), b.sizes((rows,)))
-    total = size_of(b, b.sum(used, np.int32(0)))
-    return zeros(b, (total, *rest), contents.dtype), used
-
-
 # -- records: for each emitter names in IR text, with TensorFlow's signatures
 
 RECORDS: dict[Emit, str] = {
@@ -454,7 +405,7 @@ RECORDS: dict[Emit, str] = {
         tensor_list_stack
         TensorListStack(input_handle: variant, element_shape: i32; element_dtype: type,
         num_elements: int = -1) -> tensor: element_dtype""",
-    _emit_concat: """
+    emit_concat: """
         tensor_list_concat
         TensorListConcatV2(input_handle: variant, element_shape: shape_type, leading_dims: i64;
         element_dtype: type, shape_type: {i32, i64}) -> (tensor: element_dtype, lengths: i64)

@@ -20,9 +20,11 @@ from flowc.ir.lowering import Elementwise, Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
-from flowc.ops.math.elementwise import Array, same_dims
+from flowc.ops.math.elementwise import Array
+from flowc.ops.math.narrow_types import decode, encode, is_cast_of_narrow
 
-_ANY = "{f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, c64, c128}"
+_COMPUTED = "f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, c64, c128"
+_ANY = f"{{{_COMPUTED}, f8e5m2, f8e4m3fn, i4, u4}}"
 _BITS = (
     "{bf16, f16, f32, f64, i64, i32, u8, u16, u32, u64, i8, i16, c64, c128, qi8, qu8, qi16, qu16,"
     " qi32}"
@@ -42,6 +44,11 @@ def cast_array(x: Array, dtype: DType) -> Array:
         return x
     source = dtypes.as_dtype(x.dtype)
     with np.errstate(all="ignore"):
+        if dtype in (dtypes.i4, dtypes.u4) and source.is_integer:
+            return (x.astype(np.uint8) & 15).view(dtype.numpy)
+        if source.is_narrow:
+            wide = np.float32 if source in (dtypes.f8e5m2, dtypes.f8e4m3fn) else np.int8
+            return cast_array(x.astype(wide), dtype)
         if source.is_complex and not (dtype.is_complex or dtype is dtypes.bool_):
             return cast_array(np.real(x), dtype)
         if source.is_floating and dtype.is_integer:
@@ -106,9 +113,23 @@ def _lower_cast(node: Node) -> Lowering:
     dropped = _dropped_bits(source, target) if node.attrs["Truncate"] else 0
     if dropped:
         return Elementwise(lambda k, x: k.cast(_cut(k, x, dropped), target))
+    if source.is_narrow or target.is_narrow:
+        return Elementwise(lambda k, x: _cast_narrow(k, x, source, target))
     if source.is_complex and target is dtypes.bool_:
         return Elementwise(lambda k, x: k.ne(x, k.const(0, source)))
     return Elementwise(lambda k, x: k.cast(x, target))
+
+
+def _cast_narrow(k: Any, x: Any, source: DType, target: DType) -> Any:
+    value = decode(k, x, source) if source.is_narrow else x
+    return encode(k, value, target) if target.is_narrow else k.cast(value, target)
+
+
+def _infer_cast(c: Inference) -> Dims:
+    source, target = c.inputs[0].dtype, c.attrs["DstT"]
+    if not is_cast_of_narrow(source, target):
+        raise c.unimplemented(f"Cast {source.name} to {target.name} is not supported")
+    return c.dims(0)
 
 
 def _cast_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
@@ -120,7 +141,7 @@ def _cast_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 def _cast_examples() -> Iterator[str]:
     """One for each pair. Floats that become narrow integers come in whole vectors, where
     TensorFlow saturates; complex numbers that do stay in range."""
-    names = _ANY[1:-1].split(", ")
+    names = _COMPUTED.split(", ")
     for source in names:
         for target in names:
             narrow = target in ("i8", "i16", "u8", "u16")
@@ -132,7 +153,7 @@ def _cast_examples() -> Iterator[str]:
 cast = define(
     "cast",
     f"Cast(x: SrcT; SrcT: {_ANY}, DstT: {_ANY}, Truncate: bool = False) -> y: DstT",
-    infer=same_dims,
+    infer=_infer_cast,
     lowering=_lower_cast,
     reference=_cast_reference,
     gradient=_cast_gradient,

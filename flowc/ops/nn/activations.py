@@ -87,7 +87,7 @@ selu = _activation(
 softplus = _activation(
     "softplus",
     "Softplus(features: T; T: FLOAT) -> activations: T",
-    lambda k, x: k.add(k.max(x, 0), k.log1p(k.exp(k.neg(k.abs(x))))),
+    lambda k, x: k.add(k.max(x, 0), k.log1p(k.exp_negative(k.neg(k.abs(x))))),
     lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
 )
 softsign = _activation(

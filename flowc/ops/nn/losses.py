@@ -18,7 +18,7 @@ from flowc.ir.lowering import Decompose, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.nn.softmax import LAST, shift_rows, shifted_rows, softmax_rows, sum_rows
+from flowc.ops.nn.softmax import LAST, shares, shift_rows, shifted_rows, softmax_rows, sum_rows
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -55,7 +55,7 @@ def _build_softmax_cross_entropy(b: Builder, node: Node) -> Sequence[Value]:
     exponentials = b.exp(shifted)
     total = b.sum(exponentials, LAST, keep_dims=True)
     loss = b.sum(b.mul(labels, b.sub(b.log(total), shifted)), LAST)
-    return loss, b.sub(b.real_div(exponentials, total), labels)
+    return loss, b.sub(shares(b, exponentials, total), labels)
 
 
 def _softmax_cross_entropy(features: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
@@ -179,7 +179,7 @@ def _build_sparse(b: Builder, node: Node) -> Sequence[Value]:
     exponentials = b.exp(shifted)
     total = b.sum(exponentials, LAST, keep_dims=True)
     loss = b.sub(b.log(b.reshape(total, logits.dims[:1])), b.take_label(shifted, labels))
-    return loss, b.subtract_label(b.real_div(exponentials, total), labels)
+    return loss, b.subtract_label(shares(b, exponentials, total), labels)
 
 
 def _sparse_softmax_cross_entropy(features: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:

@@ -15,7 +15,7 @@ from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.math.elementwise import widened
+from flowc.ops.math.elementwise import map_op, primitive, widened
 from flowc.ops.reductions.folds import reduce_array
 
 if TYPE_CHECKING:
@@ -46,9 +46,17 @@ def shifted_rows(x: np.ndarray) -> np.ndarray:
     return x - reduce_array(np.maximum, widened(x), (-1,), True, -np.inf).astype(x.dtype)
 
 
+def shares(b: Builder, exponentials: Value, total: Value) -> Value:
+    """Elements over the sum of their row: times its reciprocal, as in TensorFlow's kernels. Halves
+    are divided, since the reciprocal would be rounded to one."""
+    if total.type.dtype.size == 2:
+        return b.real_div(exponentials, total)
+    return b.mul(exponentials, b.reciprocal(total))
+
+
 def _build_softmax(b: Builder, node: Node) -> Value:
     exponentials = b.exp(shift_rows(b, node.inputs[0]))
-    return b.real_div(exponentials, b.sum(exponentials, LAST, keep_dims=True))
+    return shares(b, exponentials, b.sum(exponentials, LAST, keep_dims=True))
 
 
 def _build_log_softmax(b: Builder, node: Node) -> Value:
@@ -80,6 +88,15 @@ def _log_softmax_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 _EXAMPLES = ("T[2,3]", "T[7]", "T[2,1,17]", "T[2,0]", "T[0,3]")
+
+# What simplifying makes of exp(x - max(x)).
+exp_of_negative = map_op(
+    "exp_of_negative",
+    "_ExpOfNegative(x: T; T: FLOAT) -> y: T",
+    primitive("exp_negative"),
+    lambda x: np.exp(np.minimum(x, 0)),
+    examples=("T[2,3]", "T[17]~any", "T[0]"),
+)
 
 softmax = define(
     "softmax",

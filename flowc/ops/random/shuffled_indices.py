@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 _INDEX = "{i32, u32, i64, u64}"
+MOST_ROUNDS = 1024  # of each index; the cipher has at most 44, and a graph may ask for 2^62
 _ERRORS = ("index must be >= 0 but was {a}", "max_index must be >= index, but {b} < {a}")
 
 
@@ -75,8 +76,8 @@ def _infer(c: Inference) -> Dims:
     if c.rank(0) > 1 or c.rank(2) > 1:
         raise c.fail("Index and max_index must be scalars or vectors")
     dims = c.broadcast_dims(c.broadcast(0, 2), c.dims(1)[:-1])
-    if c.attrs["rounds"] < 4 or c.attrs["rounds"] % 2:
-        raise c.fail("rounds must be an even number, at least 4")
+    if not 4 <= c.attrs["rounds"] <= MOST_ROUNDS or c.attrs["rounds"] % 2:
+        raise c.fail(f"rounds must be an even number from 4 to {MOST_ROUNDS}")
     return dims
 
 

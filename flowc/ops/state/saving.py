@@ -19,10 +19,10 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType, as_dtype
-from flowc.errors import InvalidArgumentError
+from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.host_run import HostRun, held
+from flowc.ir.host_run import HostRun, HostValue, StoredValue, held
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, NeedsContent, define
 from flowc.ir.types import Dims
@@ -96,6 +96,11 @@ def _tensors(names: Any, parts: Any, values: Sequence[Any]) -> list[SavedTensor]
                     f"to save: {text}, tensor: {list(array.shape)}"
                 )
         dtype = dtypes.string if array.dtype.hasobject else as_dtype(array.dtype)
+        kinds = {type(v) for v in array.reshape(-1).tolist()} if array.dtype.hasobject else ()
+        if StoredValue in kinds:
+            dtype = dtypes.variant
+        elif HostValue in kinds:
+            raise UnimplementedError(f"{name} is a variant, which no checkpoint holds")
         found.append(SavedTensor(name, array, dtype, part))
     return found
 
@@ -258,7 +263,7 @@ def _restored(reader: CheckpointReader, name: str, text: str, dtype: DType) -> A
             f"dtype {dtype_shown(held)}"
         )
     if part is None:
-        return reader.read(name)
+        return _stored(reader.read(name)) if dtype is dtypes.variant else reader.read(name)
     if part.shape != reader.shape(name):
         raise InvalidArgumentError(
             f"tensor_name = {name}; shape in shape_and_slice spec {list(part.shape)} does not "
@@ -267,6 +272,12 @@ def _restored(reader: CheckpointReader, name: str, text: str, dtype: DType) -> A
     if part.place is None:
         raise InvalidArgumentError(f"the part {text!r} of tensor {name} is out of bounds")
     return reader.read(name, part.place)
+
+
+def _stored(messages: Array) -> Array:
+    found = np.empty(messages.shape, object)
+    found.reshape(-1)[:] = [StoredValue(message) for message in messages.reshape(-1)]
+    return found
 
 
 def _restore(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:

@@ -13,7 +13,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, as_dim, maximum, product
+from flowc.ir.dims import Dim, as_dim, is_nonnegative, maximum, product
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -210,6 +210,7 @@ def _lower_gather(node: Node) -> Lowering:
         ahead = [index[i] for i in range(len(index)) if i not in numbers.window]
         place = dict(zip(numbers.places(index_rank), ahead))
         found: list[Dim] = [0] * len(dims)
+        fits = k.const(True, dtypes.bool_)
         for axis, i in zip(numbers.kept(len(dims)), (index[w] for w in sorted(numbers.window))):
             found[axis] = i
         for own, other in zip(numbers.batch, numbers.index_batch):
@@ -220,7 +221,13 @@ def _lower_gather(node: Node) -> Lowering:
             start = k.cast(k.load(1, at), dtypes.i64)
             start = k.max(k.min(start, k.index_value(room, dtypes.i64)), k.const(0, dtypes.i64))
             found[axis] = found[axis] + k.as_index(start, room + 1)
-        return k.load(0, tuple(found))
+        for axis, dim in enumerate(dims):
+            size = int(sizes[axis])
+            if not is_nonnegative(dim - size):  # known in the run: one that is too long is not read
+                inside = k.ge(k.index_value(dim, dtypes.i64), k.const(size, dtypes.i64))
+                k.check(inside, f"a slice of size {size} along axis {axis} does not fit into {dim}")
+                fits = k.logical_and(fits, inside)
+        return k.load_if(fits, 0, tuple(found), k.const(0, node.output.type.dtype))
 
     return View(read)
 

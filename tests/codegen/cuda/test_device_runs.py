@@ -141,7 +141,7 @@ PROGRAMS = {
     "branches": (_branches, None),
     "sizes": (_sizes, None),
     "gradient of a loop": (_gradient_of_loop, None),
-    "scatters": (_scatters, {"upload": 1, "download": 4, "launch": 8, "allocate": 1}),
+    "scatters": (_scatters, {"upload": 1, "download": 4, "launch": 5, "allocate": 1}),
     "random": (lambda x: x + tf.random_normal(tf.shape(x), seed=3), None),
 }
 

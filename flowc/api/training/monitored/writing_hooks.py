@@ -97,6 +97,13 @@ class CheckpointSaverHook(SessionRunHook):
             write_graph(graph.as_graph_def(add_shapes=True), self._folder, "graph.pbtxt")
         self._writer.add_graph(graph)
         self._writer.add_meta_graph(export_meta_graph(graph=graph))
+        self._save_first(session, step)
+
+    def save_first(self, session: Any) -> None:
+        """Writes a checkpoint of the step that the session is at."""
+        self._save_first(session, session.run(self._global_step_tensor))
+
+    def _save_first(self, session: Any, step: int) -> None:
         # What runs first may change variables: there is a checkpoint to go back to.
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
