@@ -3,6 +3,8 @@ TensorFlow 2.21 gives the same lines."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -122,3 +124,33 @@ def test_what_is_drawn_behind_convolutions_is_what_tensorflow_draws() -> None:
         assert len(_types()) == 59
         drawn = session.run(tf.random_normal([2]))
         np.testing.assert_allclose(drawn, [-0.6708612, 0.2235714], rtol=1e-5)
+
+
+def test_scalar_strings_are_batched_with_what_is_padded() -> None:
+    """Sentences, their numbers of words and the words, as programs of translation read them."""
+
+    def sentences() -> Iterator[tuple[str, list[str]]]:
+        yield "a b", ["a", "b"]
+        yield "c", ["c"]
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        shapes = ([], [None])
+        lines = tf.data.Dataset.from_generator(sentences, (tf.string, tf.string), shapes)
+        text, words = lines.padded_batch(2, shapes, ("", "-")).make_one_shot_iterator().get_next()
+        longer = tf.string_join([text, "!"])
+        found = session.run([text, longer, words])
+        assert [f.tolist() for f in found] == [
+            [b"a b", b"c"],
+            [b"a b!", b"c!"],
+            [[b"a", b"b"], [b"c", b"-"]],
+        ]
+
+
+def test_axes_that_are_none_need_no_value_in_a_library() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        tf.reduce_sum(x, tf.placeholder(tf.int32, [0], name="axes"), name="y")
+        program = tf.compile(graph, fetches=["y"])
+        given = np.arange(6, dtype=np.float32).reshape(2, 3)
+        (found,) = program.run({"x": given, "axes": np.zeros(0, np.int32)})
+        assert found.tolist() == given.tolist()

@@ -123,7 +123,8 @@ class _PaddedBatch(Batch):
             )
         found = np.full((len(arrays), *shape), padding, padding.dtype)
         for k, array in enumerate(arrays):
-            found[(k, *map(slice, array.shape))] = array
+            # The ellipsis: a scalar object would be stored with the array round it.
+            found[(k, *map(slice, array.shape), ...)] = array
         return found
 
 

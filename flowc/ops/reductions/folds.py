@@ -34,6 +34,8 @@ def constant_axes(node: Node, operand: int = 1) -> tuple[int, ...]:
     Raises `InvalidModelError` where they are not constants.
     """
     axes = node.inputs[operand].constant
+    if axes is None and node.inputs[operand].type.size == 0:
+        return ()  # those of an input that no step of the program repeats
     if axes is None:
         raise InvalidModelError(
             f"{node.op.tf_name}: the axes ({node.inputs[operand].type}) are computed at run time",
