@@ -36,7 +36,6 @@ _NO_RESULT = re.compile(
 # What stands at the end of a branch or was left behind by shape arithmetic: taken only for want of
 # others.
 _ASIDE = SWITCH | {"Shape"}
-_OF_SIZES = frozenset({"Rank", "Shape", "ShapeN", "Size"})  # ops that read no element of an input
 # Where tf.gradients and a Saver put their nodes.
 _BOOKKEEPING = re.compile(r"(.*/)?(gradients|save)(_\d+)?/.*")
 LIKE_AN_END = 0.75  # how like the last part of another name one has to be to be taken for a slip
@@ -408,7 +407,7 @@ def _reached_by_elements(starts: Iterable[Operation]) -> set[Operation]:
 
     def users(op: Operation) -> Iterator[Operation]:
         every = (user for t in op.outputs for user in t.consumers())
-        return (user for user in every if user.type not in _OF_SIZES)
+        return (user for user in every if not has_trait(user.type, "of_sizes"))
 
     return set(reachable(starts, users))
 

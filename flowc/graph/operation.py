@@ -169,13 +169,16 @@ class Operation:
         none of that name."""
         if name not in self.attrs:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        value = self.attrs[name]
+        if isinstance(value, DType | int | float | bytes | str):
+            return value  # without encoding the others, of which one may be a large tensor
         message = self.node_def.attr[name]
         kind = message.WhichOneof("value")
         if kind in ("tensor", "shape"):
             return getattr(message, kind)
         if kind == "list" and message.list.shape:
             return list(message.list.shape)
-        return self.attrs[name]
+        return value
 
     def colocation_groups(self) -> list[bytes]:
         """The `loc:@name` groups: the operation's own where it names no other."""

@@ -133,6 +133,7 @@ TRAITS = {
     "moves",  # every element of its output is an element of its inputs (Pack, Reshape...)
     "chooses",  # as "moves", of inputs 1 and 2; input 0 says which
     "begins_with",  # its text is that of the first input with texts, and ends behind it
+    "of_sizes",  # its outputs follow from the sizes of its inputs, not from an element of them
     "sets_elements",  # the output is input 0, a list, with the elements at input 1 set
     "stateful",  # never merged, folded or dropped as unused: has an effect or reads one
     "random",  # draws from a stream: never merged or folded

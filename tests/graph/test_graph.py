@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from flowc.graph import (
     Graph,
     Operation,
     TensorShape,
+    export,
     get_default_graph,
 )
 from flowc.graph.attrs import Attrs
@@ -316,3 +318,16 @@ def test_shapes_and_operators_need_no_other_import() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(2, 3) strided_slice:0"
+
+
+def test_an_attr_is_told_without_encoding_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Graph().as_default():
+        op = constant_tensor(np.zeros((2, 3), np.float32), "c").op
+
+    def encoded(_: object) -> NoReturn:
+        raise AssertionError("the whole node is encoded")
+
+    monkeypatch.setattr(export, "operation_to_node_def", encoded)
+    assert op.get_attr("dtype") is dtypes.f32
+    with pytest.raises(AssertionError, match="whole node"):
+        op.get_attr("value")

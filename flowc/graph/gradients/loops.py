@@ -26,12 +26,9 @@ from flowc.graph.building.creation import create, output
 from flowc.graph.control_types import ENTER, PASSING, SWITCH
 from flowc.graph.gradients.operation import Gradient
 from flowc.graph.graph import Graph
+from flowc.graph.op_info import has_trait
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
-
-# What is computed from the sizes of a forward value goes into the forward loop: its results are
-# smaller than what they are computed from.
-_OF_SIZES = frozenset({"Rank", "Shape", "Size"})
 
 
 class GradientContext(WhileContext):
@@ -56,7 +53,9 @@ class GradientContext(WhileContext):
         return super().capture(tensor)
 
     def add_op(self, op: Operation) -> None:
-        if op.type in _OF_SIZES:
+        # What is computed from the sizes of a forward value goes into the forward loop: its results
+        # are smaller than what they are computed from.
+        if has_trait(op.type, "of_sizes") and len(op.inputs) == 1:
             source = op.inputs[0].op.control_flow_context
             if source is not None and source.while_context() is self.loop.forward:
                 op.control_flow_context = source

@@ -333,6 +333,7 @@ shape = define(
     gradient=no_gradient,
     examples=("T[2,3]", "f32[]; out_type=i64", "f32[0,1]"),
     content=_shape_content,
+    traits=frozenset({"of_sizes"}),
 )
 
 shape_n = define(
@@ -346,6 +347,7 @@ shape_n = define(
     gradient=no_gradient,
     examples=("f32[2,3] f32[4]", "i32[] i32[0,1] i32[5]; out_type=i64"),
     content=_shape_n_content,
+    traits=frozenset({"of_sizes"}),
 )
 
 size = define(
@@ -357,6 +359,7 @@ size = define(
     gradient=no_gradient,
     examples=("T[2,3]", "f32[]; out_type=i64", "f32[0,1]"),
     content=_size_content,
+    traits=frozenset({"of_sizes"}),
 )
 
 rank = define(
@@ -368,6 +371,7 @@ rank = define(
     gradient=no_gradient,
     examples=("T[2,3]", "f32[]"),
     content=_rank_content,
+    traits=frozenset({"of_sizes"}),
 )
 
 broadcast_args = define(
