@@ -335,7 +335,12 @@ define(
     infer=_infer_shuffle,
     lowering=Decompose(_decompose_shuffle),
     reference=_shuffled,
-    examples=(f"T[9] {_KEY} i32[]=1", f"f32[5,2] {_KEY} i32[]=1", f"i32[0] {_KEY} i32[]=1"),
+    examples=(
+        f"T[9] {_KEY} i32[]=1",
+        f"f32[5,2] {_KEY} i32[]=1",
+        f"i32[0] {_KEY} i32[]=1",
+        "i32[6] u64[1] u64[2] i32[]=1",
+    ),
 )
 
 
