@@ -145,7 +145,10 @@ class Extraction:
         if isinstance(found, Resource) and found.kind == "variable" and found.info.get("is_ref"):
             found = self.read(self.top, found, tensor.name)
         if isinstance(found, TwoRanks):
-            raise _of_two_ranks(f"{tensor.name}, which is fetched,", found, tensor.op.name)
+            if self.ranks is None:  # as no library could give it
+                raise _of_two_ranks(f"{tensor.name}, which is fetched,", found, tensor.op.name)
+            self.top.b.origin = (tensor.op.name,)
+            found = self.top.b.chosen_tensor(found.is_first, *found.sides)
         if not isinstance(found, Value):
             raise UnsupportedError(
                 f"{tensor.name} is a handle and cannot be fetched", node=tensor.op.name

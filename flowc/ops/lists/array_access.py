@@ -222,7 +222,7 @@ def emit_pack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     return [stacked(x, contents, _read_faults(array, contents, 0))]
 
 
-def _read(x: Extractor, handle: Bound, index: Value, dtype: DType, shape: Partial) -> Value:
+def _read(x: Extractor, handle: Bound, index: Value, dtype: DType, shape: Partial) -> Bound:
     """One element, or those at a vector of indices."""
     array, contents = array_of(x, handle)
     contents, flags = _readable(x, array, contents, index, dtype, shape)
