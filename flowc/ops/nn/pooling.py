@@ -48,7 +48,8 @@ def infer_pool(c: Inference, image: Dims | None = None) -> Dims:
     check_window(c, ksize, strides, rank)
     dims = c.dims(0) if image is None else image
     if len(dims) != rank:
-        raise c.fail(f"tensor_in must be {rank}-dimensional")
+        built = f"Shape must be rank {rank} but is rank {len(dims)}"
+        raise c.fail(f"tensor_in must be {rank}-dimensional", built=built)
     batch, *sizes, channels = layout.logical(dims)
     (_, *window, depth), (_, *steps, step) = layout.logical(ksize), layout.logical(strides)
     if depth != 1 or step != 1:
