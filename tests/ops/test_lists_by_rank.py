@@ -120,6 +120,15 @@ FAIL: dict[str, tuple[Callable[[], Any], str]] = {
     "stacked": (lambda: _stack(_two()), "Incompatible ranks during merge: 1 vs. 2"),
     "gathered": (lambda: _gather(_two(), [0, 1]), "Incompatible ranks during merge: 1 vs. 2"),
     "never set": (lambda: _get(_two_set(), 2), "Incompatible ranks during merge: 1 vs. 2"),
+    "scalars joined": (
+        lambda: r.TensorListConcatV2(
+            input_handle=_push(_two(), np.float32(1)),
+            element_shape=-1,
+            leading_dims=np.zeros(0, np.int64),
+            element_dtype=F32,
+        )[0],
+        "Concat saw a scalar shape at index 2 but requires at least vectors",
+    ),
     "outside": (lambda: _get(_two(), 9), "access element 9 in a list with 2 elements"),
     "sum": (
         lambda: flowc.add_n([_two(), _push(_push(_empty(), MATRIX), MATRIX)]),

@@ -228,6 +228,10 @@ def of_one_rank(x: Extractor, contents: ListValue, faults: Faults, axes: int = 0
     held = contents.held
     if not isinstance(held, ByRank):
         return contents
+    for row, k in enumerate(held.owners):
+        if axes and k is not None and not held.lists[k].common:
+            text = f"Concat saw a scalar shape at index {row} but requires at least vectors."
+            raise InvalidArgumentError(text)
     first, second, *_ = (k for k in dict.fromkeys(held.owners) if k is not None)
     if faults.unlike == MERGE:
         raise _unlike(held, first, second, axes)
