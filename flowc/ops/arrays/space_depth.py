@@ -33,7 +33,9 @@ IMAGE_FORMATS = '{"NHWC", "NCHW", "NCHW_VECT_C"}'
 def _divided(c: Inference, name: str, size: Dim, by: int) -> Dim:
     if isinstance(size, int) and size % by:
         raise c.fail(f"{name}={size} is not divisible by block_shape={by}")
-    return floordiv(size, by)
+    parts = floordiv(size, by)
+    c.equal(size, parts * by)
+    return parts
 
 
 def _infer_space_to_batch(c: Inference, blocks: Sequence[int], operand: int) -> Dims:

@@ -42,6 +42,38 @@ def check_sparse(c: Inference, indices: int, values: int, shape: int) -> None:
     c.equal(axes, rank, f"Index rank ({axes}) and shape rank ({rank}) do not match")
 
 
+def check_sizes(sizes: Array) -> None:
+    """Sizes that the run gives are those of a tensor."""
+    if np.any(sizes < 0):
+        raise InvalidArgumentError(
+            f"Expected shape dimensions to be non-negative, got {int(sizes.min())}"
+        )
+
+
+def check_places(indices: Array, sizes: Array) -> None:
+    """Places are within the sizes, in row-major order and once each."""
+
+    def shown(at: int) -> str:
+        return f"indices[{at}] = [{','.join(map(str, indices[at]))}]"
+
+    outside = np.flatnonzero(np.any((indices < 0) | (indices >= sizes), axis=1))
+    if len(outside):
+        need = f"need 0 <= index < [{','.join(map(str, sizes))}]"
+        raise InvalidArgumentError(f"{shown(outside[0])} is out of bounds: {need}")
+    order = in_order(indices)
+    late = np.flatnonzero(order != np.arange(len(order)))
+    if len(late):
+        at = int(late[0]) + 1
+        while not tuple(indices[at]) < tuple(indices[at - 1]):
+            at += 1
+        raise InvalidArgumentError(
+            f"{shown(at)} is out of order. Many sparse ops require sorted indices."
+        )
+    twice = np.flatnonzero((indices[1:] == indices[:-1]).all(axis=1))
+    if len(twice):
+        raise InvalidArgumentError(f"{shown(twice[0] + 1)} is repeated")
+
+
 def linear(indices: Array, sizes: Sequence[int]) -> Array:
     """Where places stand in row-major order, in a tensor of at most MOST elements."""
     found = np.zeros(len(indices), np.int64)
