@@ -34,7 +34,9 @@ def _divided(c: Inference, name: str, size: Dim, by: int) -> Dim:
     if isinstance(size, int) and size % by:
         fault = f"{name}={size} is not divisible by block_shape={by}"
         raise c.fail(fault, built=indivisible(by, size))
-    return floordiv(size, by)
+    parts = floordiv(size, by)
+    c.equal(size, parts * by)
+    return parts
 
 
 def _infer_space_to_batch(c: Inference, blocks: Sequence[int], operand: int) -> Dims:

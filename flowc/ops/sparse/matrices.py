@@ -136,8 +136,13 @@ def _components(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
     matrix = _matrix(x, inputs[0], attrs["type"])
     places, values, _ = matrix.elements
     dims = _dims(x, matrix)
+    index = value_of(x, inputs[1])
+    count = x.b.scalar_size(dims[0] if len(dims) == 3 else 1, dtypes.i32)
+    known = x.b.logical_and(x.b.greater_equal(index, np.int32(0)), x.b.less(index, count))
+    x.b.check(known, message="there is no matrix of this index in the batch")
+    x.effect(x.b.nodes[-1])
     if len(dims) == 3:
-        own = x.b.equal(_axis(x, places, 0), x.b.cast(value_of(x, inputs[1]), DstT=dtypes.i64))
+        own = x.b.equal(_axis(x, places, 0), x.b.cast(index, DstT=dtypes.i64))
         kept = x.b.reshape(x.b.where(own), (-1,))
         places, values = (x.b.gather(v, kept, _ZERO) for v in (places, values))
     rows, columns = (_axis(x, places, axis) for axis in (-2 + len(dims), -1 + len(dims)))

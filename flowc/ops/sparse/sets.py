@@ -17,7 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.sparse.sparse_steps import check_sparse
+from flowc.ops.sparse.sparse_steps import check_places, check_sparse
 
 Array = np.ndarray[Any, Any]
 Group = tuple[int, ...]
@@ -47,13 +47,7 @@ def _dense_sets(x: Array) -> tuple[dict[Group, set[Any]], Group]:
 def _sparse_sets(parts: Sequence[Array], validate: bool) -> tuple[dict[Group, set[Any]], Group]:
     indices, values, sizes = parts
     if validate:
-        wrong = np.any((indices < 0) | (indices >= sizes), axis=1)
-        if wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
-            raise InvalidArgumentError(
-                f"indices[{at}] = [{','.join(map(str, indices[at]))}] is out of bounds: need"
-                f" 0 <= index < [{','.join(map(str, sizes))}]"
-            )
+        check_places(indices, sizes)
     found: dict[Group, set[Any]] = {}
     for place, value in zip(indices[:, :-1].tolist(), values.tolist()):
         found.setdefault(tuple(place), set()).add(value)
@@ -209,13 +203,15 @@ def _sparse_bincount(
 ) -> list[Array]:
     indices, values, sizes, size, weights = inputs
     _check_numbers(values)
+    outside = np.flatnonzero(np.any((indices < 0) | (indices >= sizes), axis=1))
+    if len(outside):
+        at = outside[0]
+        raise InvalidArgumentError(
+            f"Sparse index tuple indices[{at}, :] = {indices[at].tolist()} is out of bounds"
+        )
     flat = len(sizes) == 1
     rows = np.zeros(len(values), np.int64) if flat else indices[:, 0]
     count = 1 if flat else int(sizes[0])
-    outside = rows[(rows < 0) | (rows >= count)]
-    if len(outside):
-        raise InvalidArgumentError(f"Index out of bound. `batch` ({outside[0]}) must be less than "
-                                   f"the dimension size ({count}).")  # fmt: skip
     found = _counted(rows, values, weights, (count, int(size)), binary_output, types[0])
     return [found[0] if flat else found]
 

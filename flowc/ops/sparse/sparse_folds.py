@@ -16,7 +16,15 @@ from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.sparse.sparse_steps import NUMERIC, ORDERED, Array, check_sparse, linear
+from flowc.ops.sparse.sparse_steps import (
+    NUMERIC,
+    ORDERED,
+    Array,
+    check_sizes,
+    check_sparse,
+    linear,
+    numbered,
+)
 
 Steps = Callable[..., list[Array]]
 
@@ -40,9 +48,10 @@ def _folded_axes(axes: Sequence[int], rank: int) -> list[int]:
 def _fold(inputs: Sequence[Any], choose: Any) -> tuple[Array, Array, list[int], list[int]]:
     """Places of groups among the kept axes, their values, kept and folded axes."""
     indices, values, sizes, axes = inputs
+    check_sizes(sizes)
     folded = _folded_axes(np.asarray(axes).reshape(-1).tolist(), len(sizes))
     kept = [a for a in range(len(sizes)) if a not in folded]
-    flat = linear(indices[:, kept], [int(sizes[a]) for a in kept])
+    flat = numbered(indices[:, kept], [int(sizes[a]) for a in kept])
     _, first, inverse = np.unique(flat, return_index=True, return_inverse=True)
     found = values[first].copy()
     if choose is np.add:
@@ -148,7 +157,7 @@ for _word, _choose, _kinds in (("Sum", np.add, NUMERIC), ("Max", np.maximum, ORD
 
 
 def _rows(indices: Array, sizes: Array) -> Array:
-    flat = linear(indices[:, :-1], sizes[:-1].tolist())
+    flat = numbered(indices[:, :-1], sizes[:-1].tolist())
     return np.unique(flat, return_inverse=True)[1]
 
 
@@ -156,6 +165,7 @@ def _softmax(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     indices, values, sizes = inputs
     if len(sizes) < 2:
         raise InvalidArgumentError("Input should have rank >= 2, but got: " + str(sizes.tolist()))
+    check_sizes(sizes)
     rows = _rows(indices, sizes)
     count = int(rows.max(initial=-1)) + 1
     wide = values.astype(np.float64)
@@ -217,11 +227,11 @@ def _with_dense(combine: Any) -> Steps:
 
 
 def _quotient(x: Array, y: Array) -> Array:
-    if x.dtype.kind not in "iu":
-        return x / y
-    if np.any(y == 0):
-        raise InvalidArgumentError("Integer division by zero")
-    return x // y
+    if not np.all(y):
+        raise InvalidArgumentError(
+            "SparseDenseCwiseDiv cannot divide by zero, but input dense tensor contains zero"
+        )
+    return x // y if x.dtype.kind in "iu" else x / y
 
 
 def _infer_with_dense(c: Inference) -> Dims:
