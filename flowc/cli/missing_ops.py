@@ -48,7 +48,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (
         "pictures and sound",
         r".*(Jpeg|Png|Gif|Bmp|WebP|Jxl|Image|Wav|Spectrogram|Mfcc|Hue|Saturation|Contrast|HSV|RGB"
-        r"|BoundingBox|Glimpse|ScaleAndTranslate).*|FusedResize.*|FusedPadConv2D",
+        r"|BoundingBox|Glimpse|ScaleAndTranslate).*|FusedResize.*|FusedPadConv2D|AudioMicrofrontend",
     ),
     (
         "fused ops on quantized elements: TensorFlow's own kernels do nothing, oneDNN's take their"
@@ -56,8 +56,8 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"Quantized(Conv2D|DepthwiseConv2D|MatMul).*|QuantizedConcatV2",
     ),
     (
-        "ops that quantize as StableHLO does",
-        r"Uniform(Q|De|Re).*",
+        "ops that quantize, and observe values for it, as StableHLO does",
+        r"Uniform(Q|De|Re).*|CalibrationStatisticsSaver|CustomAggregator",
     ),
     (
         "structures held as variants, and factors of sparse matrices",
@@ -65,13 +65,17 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
     (
         "batches across calls, and handles of sessions",
-        r"Batch|Unbatch|UnbatchGrad|BatchFunction|FakeQueue|FileSystemSet.*"
+        r"Batch|Unbatch|UnbatchGrad|FakeQueue|FileSystemSet.*"
         r"|.*Session(Handle.*|Tensor)",
     ),
-    ("only within TensorFlow's runtime", r"FakeParam|CheckPinned|ImmutableConst"),
+    (
+        "only within TensorFlow's runtime",
+        r"FakeParam|CheckPinned|ImmutableConst|MapDefun|RefSelect",
+    ),
     (
         "random numbers from other distributions, and ops that TensorFlow took away",
-        r"StatefulStandardNormal|RandomCrop|Risc.*|.*ParameterizedTruncated.*|SobolSample",
+        r"StatefulStandardNormal|RandomCrop|Risc.*|.*ParameterizedTruncated.*|SobolSample|TileGrad"
+        r"|NegTrain|Skipgram",
     ),
     ("a reduced set of ops that no runtime executes", r"Risc.*"),
     (

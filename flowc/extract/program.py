@@ -146,7 +146,10 @@ class Extraction:
         if isinstance(found, Resource) and found.kind == "variable" and found.info.get("is_ref"):
             found = self.read(self.top, found, tensor.name)
         if isinstance(found, TwoRanks):
-            raise _of_two_ranks(f"{tensor.name}, which is fetched,", found, tensor.op.name)
+            if self.ranks is None:  # as no library could give it
+                raise _of_two_ranks(f"{tensor.name}, which is fetched,", found, tensor.op.name)
+            self.top.b.origin = (tensor.op.name,)
+            found = self.top.b.chosen_tensor(found.is_first, *found.sides)
         if isinstance(found, RunTimeTensor):
             raise NeedsContent(
                 f"{tensor.name}, which is fetched, has a shape that values of the run decide",

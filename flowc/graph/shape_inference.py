@@ -47,6 +47,8 @@ class _Shapes(Builder):
     """A builder for the inference of one operation: inputs are parameters; shape arithmetic behind
     them is emitted when a rule asks for elements."""
 
+    builds = True
+
     def __init__(self, ranks: Mapping[Tensor, int]) -> None:
         super().__init__()
         self._ranks = ranks

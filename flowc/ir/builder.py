@@ -43,6 +43,8 @@ class Builder:
     inputs become constants of the dtype of the first Value input (ints for shapes: i32).
     """
 
+    builds = False  # whether nodes are those that a program is building (`Inference.builds`)
+
     def __init__(self, origin: tuple[str, ...] = ()) -> None:
         self.origin = origin
         self.nodes: list[Node] = []
@@ -101,6 +103,7 @@ class Builder:
             self.require_equal,
             lambda i, below: self._read_sizes(inputs[i], below),
             origin[0] if origin else None,
+            self.builds,
         )
         try:
             dims = op.infer(inference)

@@ -59,7 +59,16 @@ class Columns:
     lists: tuple[ListValue, ...] = ()
 
 
-Held = DenseItems | Ragged | Columns
+@dataclass(frozen=True, slots=True, eq=False)
+class ByRank:
+    """Elements of several ranks: for each rank a list that is as long as the whole one, and for
+    each element which of these has it, None where it was never set."""
+
+    lists: tuple[Ragged, ...]
+    owners: tuple[int | None, ...]
+
+
+Held = DenseItems | Ragged | Columns | ByRank
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,7 +243,7 @@ def _mapped(bound: B, change: Callable[[Value], Value]) -> B:
         case Ragged(flat, table):
             flat = _mapped(flat, change)
             found = replace(part, flat=flat, table=_mapped(table, change))
-        case Columns(_, lists):
+        case Columns(_, lists) | ByRank(lists):
             found = replace(part, lists=_mapped(lists, change))
         case Resource() | bool() | None:
             pass
@@ -254,6 +263,8 @@ def _rows_of(held: Held | None) -> Dim | None:
             return table.dims[0]
         case Columns(_, lists):
             return next((column.rows for column in lists if column.held is not None), None)
+        case ByRank(_, owners):
+            return len(owners)
         case _:
             assert_never(held)
 

@@ -116,6 +116,10 @@ class StoredValue(HostValue):
     """One that a checkpoint holds: its bytes are what is written."""
 
 
+class ChosenTensor(HostValue):
+    """A tensor that is fetched, and of which only the run knows the rank."""
+
+
 def held(value: Any) -> Array:
     """What a host step is given, or a run gives, as an array also where its rank is 0."""
     if isinstance(value, np.ndarray):

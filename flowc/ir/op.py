@@ -221,6 +221,8 @@ class Inference:
     """What `infer` sees of a node: input types, attrs, and what is known of inputs' elements.
 
     `fresh(hint, bound)` makes (or, when types are re-inferred, gives again) a data-dependent size.
+    `builds`: a program is building the node, of which TensorFlow's shape functions say in general
+    words what its kernels say in others: a fault has both.
     """
 
     def __init__(
@@ -233,11 +235,13 @@ class Inference:
         require: Callable[[Dim, Dim], None] | None = None,
         read: Callable[[int, int], np.ndarray | None] | None = None,
         node_name: str | None = None,
+        builds: bool = False,
     ) -> None:
         self.op = op
         self.inputs = tuple(inputs)
         self.attrs = attrs
         self.node_name = node_name
+        self.builds = builds
         self._content = content
         self._fresh = fresh
         self._require = require
@@ -252,7 +256,10 @@ class Inference:
     def need_rank(self, i: int, rank: int, fault: str) -> None:
         """Fails with `fault` where input i is of another rank."""
         if self.rank(i) != rank:
-            raise self.fail(fault)
+            raise self.fail(fault, built=self._other_rank(i, rank))
+
+    def _other_rank(self, i: int, rank: int) -> str:
+        return f"Shape must be rank {rank} but is rank {self.rank(i)}"
 
     def content(self, i: int) -> np.ndarray | None:
         """The elements of input i: an int array, or an object array of ints and sizes; or None."""
@@ -299,7 +306,8 @@ class Inference:
 
     def _check_rank(self, i: int, rank: int, kind: str) -> None:
         if self.rank(i) != rank:
-            raise self.fail(f"input {i} must be a {kind}, not {self.inputs[i]}")
+            fault = f"input {i} must be a {kind}, not {self.inputs[i]}"
+            raise self.fail(fault, built=self._other_rank(i, rank))
 
     def need_ints(self, i: int) -> tuple[int, ...]:
         """The elements of input i as ints, flattened. Raises `NeedsContent` for sizes."""
@@ -335,8 +343,11 @@ class Inference:
             raise NeedsContent(f"{self.op.tf_name} has a data-dependent size", node=self.node_name)
         return self._fresh(hint, bound)
 
-    def fail(self, message: str, hint: str | None = None) -> ShapeError:
-        """The error to raise for inputs that the op does not take."""
+    def fail(self, message: str, hint: str | None = None, built: str = "") -> ShapeError:
+        """The error to raise for inputs that the op does not take. `built`: what comes before the
+        message where a program builds the node."""
+        if built and self.builds:
+            message = f"{built}: {message}" if message else built
         return ShapeError(self._told(message), node=self.node_name, hint=hint)
 
     def unimplemented(self, message: str) -> UnimplementedError:
@@ -375,7 +386,8 @@ class Inference:
             return y
         if isinstance(x, int) and isinstance(y, int):
             shown = [f"[{','.join(map(str, d))}]" for d in (left, right)]
-            raise self.fail(f"Incompatible shapes: {shown[0]} vs. {shown[1]}")
+            fault = f"Incompatible shapes: {shown[0]} vs. {shown[1]}"
+            raise self.fail(fault, built=unequal(x, y))
         # A size not known yet could be 1 and broadcast, but graphs mean it to be equal.
         return self.equal(x, y)
 
@@ -383,6 +395,8 @@ class Inference:
         """One of two sizes that must be the same, else fails with `fault`; where that cannot be
         seen, the run checks it."""
         if isinstance(x, int) and isinstance(y, int) and x != y:
+            if self.builds:
+                raise self.fail(fault, built=unequal(x, y))
             raise self.fail(fault or f"sizes {x} and {y} must be equal")
         if x != y and self._require is not None:
             self._require(x, y)
@@ -391,8 +405,12 @@ class Inference:
     def match_dims(self, wanted: Dims, given: Dims, fault: str) -> None:
         """Two shapes must be the same, as `equal` has it of sizes."""
         if len(wanted) != len(given):
-            raise self.fail(fault)
-        for x, y in zip(wanted, given):
+            built = f"Shapes must be equal rank, but are {len(wanted)} and {len(given)}"
+            raise self.fail(fault, built=built)
+        for axis, (x, y) in enumerate(zip(wanted, given)):
+            if self.builds and isinstance(x, int) and isinstance(y, int) and x != y:
+                built = f"Dimension {axis} in both shapes must be equal, but are {x} and {y}"
+                raise self.fail(fault, built=built)
             self.equal(x, y, fault)
 
     def axis(self, value: int, rank: int) -> int:
@@ -400,6 +418,16 @@ class Inference:
         if not -rank <= value < rank:
             raise self.fail(f"axis {value} is not in [{-rank}, {rank})")
         return value % rank if rank else 0
+
+
+def unequal(x: int, y: int) -> str:
+    """What TensorFlow's shape functions say of sizes that differ."""
+    return f"Dimensions must be equal, but are {x} and {y}"
+
+
+def indivisible(by: int, size: int) -> str:
+    """What TensorFlow's shape functions say of a size that is no multiple of another one."""
+    return f"Dimension size must be evenly divisible by {by} but is {size}"
 
 
 def output_dtypes(op: Op, inputs: Sequence[TensorType], attrs: Attrs) -> tuple[DType, ...]:

@@ -58,4 +58,4 @@ def _plain(setting: Any) -> Any:
     """A setting of a host step as plain data: dtypes by their names."""
     if isinstance(setting, tuple | list):
         return tuple(map(_plain, cast(Sequence[Any], setting)))
-    return str(setting) if isinstance(setting, DType) else setting
+    return setting.name if isinstance(setting, DType) else setting

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.graph import Tensor
-from flowc.ir.host_run import CancelToken, HostRun, WouldWaitError
+from flowc.ir.host_run import CancelToken, ChosenTensor, HostRun, WouldWaitError
 from flowc.ir.program_spec import TensorSpec
 from flowc.run.fetches import Rebuild, feed_array
 from flowc.run.host_ranks import Outdated
@@ -166,6 +168,11 @@ class SegmentedCall:
         return self.rebuild([r if r.ndim else r[()] for r in results])
 
 
+def _with_chosen(rebuild: Rebuild, results: Sequence[Any]) -> Any:
+    """The results with tensors in the places of those that hold one of a rank that the run knew."""
+    return rebuild([r.value[()] if isinstance(r, ChosenTensor) else r for r in results])
+
+
 def _given(found: Mapping[Tensor, Array], segment: Segment) -> dict[Tensor, Array]:
     return {t: found[t] for t in segment.feeds}
 
@@ -262,6 +269,8 @@ def call_of(
     version."""
     assert program.executable is not None
     held = [_outline(v.tensor) for v in program.spec.reads]
+    if any(o.dtype is dtypes.string and not o.dims for o in program.spec.outputs):
+        rebuild = partial(_with_chosen, rebuild)
     call = PlainCall(program.executable, [*given, *held], rebuild)
     if not program.spec.variables:
         return hosted(call, program.executable, state)

@@ -37,6 +37,16 @@ def test_tuples_leave_a_staging_area_by_their_keys() -> None:
             session.run(part)
 
 
+def test_what_compiled_code_computed_is_staged() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2])
+        put = _keyed("Map", "Stage", x * 2, np.int32(3), **_at(1, 0, 1))
+        session.run(put, {x: [1, 2]})
+        found = session.run(_keyed("Map", "Unstage", **_at(1, 0, 1)))
+        np.testing.assert_array_equal(found[0], [2, 4])
+        assert found[1] == 3
+
+
 def test_a_staging_area_with_keys_waits_for_room() -> None:
     with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=200)) as session:
         values = [np.float32(1), np.int32(2)]

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from native_calls import built_node, compiled, reference
 
+import flowc
 import flowc.ops
-from flowc.errors import InvalidArgumentError, OutOfRangeError, ShapeError
+from flowc import raw_ops
+from flowc.errors import InvalidArgumentError, OutOfRangeError, ShapeError, UnimplementedError
 from flowc.ir.lowering import Native, View
 from flowc.ops.kernels.combined_suppression import heap_sort
 
@@ -73,6 +75,22 @@ def test_window_larger_than_the_image() -> None:
             "max_pool", [np.ones((1, 1, 1, 1), f32)], ksize=(1, 3, 3, 1), strides=(1, 1, 1, 1),
             padding="VALID",
         )  # fmt: skip
+
+
+def test_windows_over_channels() -> None:
+    x = np.arange(24, dtype=np.float32).reshape(1, 6, 2, 2)
+    first = {"ksize": [1, 3, 1, 1], "strides": [1, 3, 1, 1], "data_format": "NCHW"}
+    last = {"ksize": [1, 1, 1, 2], "strides": [1, 1, 1, 2]}
+    with flowc.Session() as session:
+        pooled = session.run(raw_ops.MaxPool(input=x, padding="SAME", **first))
+        np.testing.assert_array_equal(pooled, x.reshape(1, 2, 3, 2, 2).max(2))
+        for window in (first, last):
+            with pytest.raises(UnimplementedError, match="not yet supported on the depth"):
+                raw_ops.MaxPoolGrad(orig_input=x, orig_output=x, grad=x, padding="SAME", **window)
+        with pytest.raises(UnimplementedError, match="exactly one of pooling across depth"):
+            raw_ops.MaxPool(input=x, ksize=[1, 2, 1, 2], strides=[1, 2, 1, 2], padding="SAME")
+        with pytest.raises(UnimplementedError, match="evenly divide the input depth"):
+            raw_ops.MaxPool(input=x[:, :5], padding="SAME", **first)
 
 
 def test_max_pool_gradient_goes_to_the_first_of_equals() -> None:

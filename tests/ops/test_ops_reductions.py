@@ -122,7 +122,7 @@ def test_sizes_pass_through_prod_and_max() -> None:
 @pytest.mark.parametrize(
     ("which", "message"),
     [
-        (axes(2), "Invalid reduction dimension 2 for input with 2 dimensions."),
+        (axes(2), "Invalid reduction dimension .2 for input with 2 dimension.s."),
         (axes(0, -2), "Axes contains duplicate dimension: 0"),
     ],
 )

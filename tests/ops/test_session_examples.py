@@ -55,6 +55,7 @@ MADE_OF: dict[str, str] = {
     **TABLES_MADE_OF,
     "_ParsedTensor": "ParseTensor",
     "_DecodedImage": "DecodeImage",
+    "_ChosenTensor": "Merge",
     "_SumOfVariants": "AddN",
     "_ZerosOfVariant": "ZerosLike",
     **{f"_{name}": name for name in VARIANT_CALLS},

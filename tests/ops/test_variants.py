@@ -117,3 +117,31 @@ def test_the_sum_over_no_axes_is_differentiated_where_only_a_run_knows_the_rank(
     found = r.TensorMapLookup(input_handle=held, key=ONE, value_dtype=tf.float32)
     with tf.Session() as session:
         assert session.run(tf.gradients(tf.reduce_sum(found), x)) == [6.0]
+
+
+def test_tensor_arrays_hold_what_only_python_knows() -> None:
+    """As `map_fn` over rows of a ragged tensor makes them without control flow of version 2."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        splits, values = np.array([0, 3, 3, 5], np.int64), np.array([b"a", b"b", b"c", b"d", b"e"])
+        rows = r.RaggedTensorToVariant(
+            rt_nested_splits=[splits], rt_dense_values=values, batched_input=True
+        )
+        made = r.TensorArrayV3(size=3, dtype=tf.variant)
+        flow = r.TensorArrayScatterV3(
+            handle=made.handle, indices=np.arange(3, dtype=np.int32), value=rows, flow_in=made.flow
+        )
+        found: list[Any] = []
+        for k in range(3):
+            row = r.TensorArrayReadV3(
+                handle=made.handle, index=np.int32(k), flow_in=flow, dtype=tf.variant
+            )
+            taken = r.RaggedTensorFromVariant(
+                encoded_ragged=row, input_ragged_rank=0, output_ragged_rank=0, Tvalues=tf.string,
+                Tsplits=tf.int64,
+            )  # fmt: skip
+            found.append(taken.output_dense_values)
+        assert [row.tolist() for row in session.run(found)] == [
+            [b"a", b"b", b"c"],
+            [],
+            [b"d", b"e"],
+        ]

@@ -40,8 +40,8 @@ COMPILED_IN_ALL_DTYPES = frozenset("""
     sparse_segment_sqrt_n_grad_v2 sparse_segment_sum_grad_v2 stateless_random_gamma_v3
     stateless_random_normal_v1 stateless_random_poisson stateless_random_uniform_full_int
     stateless_random_uniform_full_int_v1 stateless_random_uniform_int
-    stateless_random_uniform_int_v1 stateless_random_uniform_v1 stateless_truncated_normal_v1
-    xla_self_adjoint_eig
+    stateless_random_uniform_int_v1 stateless_random_uniform_v1
+    stateless_sample_distorted_bounding_box stateless_truncated_normal_v1 xla_self_adjoint_eig
 """.split())  # fmt: skip  # noqa: SIM905
 TESTED = sorted(
     (op for op in all_ops() if op.examples and op.reference is not None), key=lambda op: op.name

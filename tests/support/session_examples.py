@@ -53,6 +53,45 @@ def _count() -> list[tuple[Any, Any]]:
     return [(before, 3), (after, 4)]
 
 
+@example("DisableCopyOnRead")
+def _read_after_the_copy_was_disabled() -> list[tuple[Any, Any]]:
+    handle = r.VarHandleOp(dtype=tf.float32, shape=[3, 2], shared_name="uncopied")
+    with tf.control_dependencies([r.AssignVariableOp(resource=handle, value=X)]):
+        disabled = r.DisableCopyOnRead(resource=handle)
+    with tf.control_dependencies([disabled]):
+        return [(r.ReadVariableOp(resource=handle, dtype=tf.float32), X)]
+
+
+@example("BatchFunction")
+def _batched() -> list[tuple[Any, Any]]:
+    scaled = function(lambda x, c: x * c + 1, tf.float32, tf.float32)
+    given: dict[str, Any] = {"num_batch_threads": 1, "batch_timeout_micros": 1000}
+    call = {"captured_tensors": [np.float32(2)], "Tout": [tf.float32], "f": scaled, **given}
+    whole = r.BatchFunction(in_tensors=[X], max_batch_size=3, **call)
+    split = r.BatchFunction(
+        in_tensors=[X], max_batch_size=2, enable_large_batch_splitting=True, **call
+    )
+    return [(whole[0], 2 * X + 1), (split[0], 2 * X + 1)]
+
+
+@example("KMC2ChainInitialization")
+def _far_points() -> list[tuple[Any, Any]]:
+    distances = np.arange(50, dtype=np.float32) % 7
+    return [(r.KMC2ChainInitialization(distances=distances, seed=k), 48) for k in (3, 11)]
+
+
+@example("KmeansPlusPlusInitialization")
+def _first_centers() -> list[tuple[Any, Any]]:
+    points = np.concatenate([X, X * 3])
+
+    def start(count: int, seed: int, retries: int) -> Any:
+        return r.KmeansPlusPlusInitialization(
+            points=points, num_to_sample=count, seed=seed, num_retries_per_sample=retries
+        )
+
+    return [(start(3, 5, 2), [[3, 0], [1.5, 12], [9, 0]]), (start(2, 9, 0), [[1, -2], [1.5, 12]])]
+
+
 @example("SymbolicGradient")
 def _gradient_of_a_function() -> list[tuple[Any, Any]]:
     kinds = [tf.float32, tf.int32, tf.float32]

@@ -26,6 +26,7 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_operations import with_element
+from flowc.ops.lists.lists_by_rank import is_carried_by_rank
 from flowc.ops.lists.ragged_values import as_ragged, stays_dense
 
 Shape = tuple[Dim | None, ...]
@@ -78,6 +79,8 @@ class CarriedLists:
     ) -> bool:
         """Notes what an iteration shows of the elements of a list: their dims where it had none,
         and that they differ."""
+        if is_carried_by_rank(start, end):
+            return False
         if not isinstance(end.held, Ragged) and not self._vary(start, end, body):
             if start.element is not None or end.element is None:
                 return False

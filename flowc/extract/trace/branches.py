@@ -38,6 +38,7 @@ from flowc.ir.extraction import (
 from flowc.ir.op import op_named
 from flowc.ir.structures import arranged, element_of, paired, united
 from flowc.ops.lists.list_operations import with_element
+from flowc.ops.lists.lists_by_rank import of_same_ranks
 from flowc.ops.lists.ragged_values import Shape, as_ragged, stays_dense
 
 Trace = Callable[[BodyBuilder], Sequence[Bound]]
@@ -306,6 +307,9 @@ def _lists_alike(
 ) -> tuple[ListValue, ListValue]:
     """Makes both lists dense or both ragged, and gives one without elements the type of the
     other's."""
+    by_rank = of_same_ranks(a, b, "the branch that a run takes")
+    if by_rank is not None:
+        return by_rank
     outside = branches[0].scope.outer
     assert outside is not None
     known = joined_known(a.known, b.known)

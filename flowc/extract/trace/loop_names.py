@@ -16,7 +16,16 @@ from flowc.dtypes import DType
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.node_source import ARGUMENT, NodeSource, Ref
 from flowc.graph.control_types import MERGE
-from flowc.ir.extraction import Bound, Columns, DenseItems, ListValue, Ragged, Resource, values_of
+from flowc.ir.extraction import (
+    Bound,
+    ByRank,
+    Columns,
+    DenseItems,
+    ListValue,
+    Ragged,
+    Resource,
+    values_of,
+)
 
 _NUMBERS = re.compile(r"(_\d+)+$")
 _VERSION = re.compile(r"v\d$")
@@ -133,7 +142,7 @@ def start_hint(bound: Bound) -> NameHint | None:
 
 def part_names(bound: Bound) -> list[str]:
     """What is put behind a variable's name for each of the Values that it is made of."""
-    if not isinstance(bound, ListValue) or isinstance(bound.held, Columns):
+    if not isinstance(bound, ListValue) or isinstance(bound.held, Columns | ByRank):
         return [f".{i}" if i else "" for i in range(len(values_of(bound)))]
     held = {DenseItems: [""], Ragged: ["", ".table"]}.get(type(bound.held), [])
     return [*held, *([] if bound.marks is None else [".marks"])]

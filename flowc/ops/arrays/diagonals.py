@@ -110,7 +110,8 @@ def _check_band(c: Inference, band: Band) -> None:
 def _infer_part(c: Inference, operand: int = 1) -> Dims:
     dims = c.dims(0)
     if len(dims) < 2:
-        raise c.fail(f"input must be at least 2-dim, received shape: {shown_dims(dims)}")
+        fault = f"input must be at least 2-dim, received shape: {shown_dims(dims)}"
+        raise c.fail(fault, built=f"Shape must be at least rank 2 but is rank {len(dims)}")
     if operand == 1 and len(c.inputs) > 2:
         c.need_rank(2, 0, f"padding_value must be a scalar, not {c.inputs[2]}")
     band = Band(*_diagonals(c, operand), "LEFT_LEFT", dims[-2], dims[-1])

@@ -30,7 +30,7 @@ from flowc.ops.lists.list_operations import zeros_like_list
 def _infer_fill(c: Inference) -> Dims:
     c.need_rank(0, 1, f"dims must represent a vector, got {c.inputs[0]}")
     c.need_rank(1, 0, f"value must represent a scalar, got {c.inputs[1]}")
-    return c.need_sizes(0, "Dimension {place} must be >= 0, not {size}")
+    return c.need_sizes(0, "Dimension {size} must be >= 0")
 
 
 def _fill(dims: np.ndarray, value: np.ndarray) -> np.ndarray:

@@ -112,7 +112,10 @@ def _infer_gather_nd(c: Inference) -> Dims:
     if not isinstance(depth, int):
         raise c.fail("the last dimension of indices must be known")
     if depth > len(params):
-        raise c.fail(f"index innermost dimension length must be <= params rank; saw: {depth}")
+        fault = f"index innermost dimension length must be <= params rank; saw: {depth}"
+        shapes = f"indices shape: {shown_dims(indices)} and params shape: {shown_dims(params)}"
+        built = f"indices.shape[-1] must be <= params.rank, but saw {shapes}"
+        raise c.fail(fault, built=built)
     return (*indices[:-1], *params[depth:])
 
 

@@ -16,8 +16,8 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, as_dim, floordiv
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, define
-from flowc.ir.types import Dims
+from flowc.ir.op import Inference, define, indivisible
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.identity import shape_attr_dims
 from flowc.ops.arrays.shapes import constant_ints
 from flowc.ops.gradients import Forward, GradientBuilder
@@ -30,26 +30,36 @@ def _concat_dims(c: Inference, axis_input: int, parts: range) -> Dims:
     for i in parts:
         if c.rank(i) != len(first):
             raise c.fail(
-                "ConcatOp : Ranks of all input tensors should match: "
-                f"{c.inputs[parts[0]]} vs. {c.inputs[i]}"
+                f"ConcatOp : Ranks of all input tensors should match: {_two_shapes(c, parts, i)}",
+                built=f"Shape must be rank {len(first)} but is rank {c.rank(i)}",
             )
     axis = c.need_int(axis_input)
     if not -len(first) <= axis < len(first):
         raise c.fail(
             "ConcatOp : Expected concatenating dimensions in the range "
-            f"[{-len(first)}, {len(first)}), but got {axis}"
+            f"[{-len(first)}, {len(first)}), but got {axis}",
+            built=f"Shape must be at least rank {axis + 1} but is rank {len(first)}",
         )
     axis %= len(first)
     dims = list(first)
     for i in parts[1:]:
-        shown = f"{c.inputs[parts[0]]} vs. {c.inputs[i]}"
         for a, (ours, theirs) in enumerate(zip(dims, c.dims(i))):
             if a == axis:
                 dims[a] = ours + theirs
+            elif isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
+                fault = f"Dimension {a} in both shapes must be equal"
+                raise c.fail(
+                    f"ConcatOp : {fault}: {_two_shapes(c, parts, i)}",
+                    built=f"{fault}, but are {ours} and {theirs}",
+                )
             else:
-                fault = f"ConcatOp : Dimensions of inputs should match: {shown}"
-                dims[a] = c.equal(ours, theirs, fault)
+                dims[a] = c.equal(ours, theirs)
     return tuple(dims)
+
+
+def _two_shapes(c: Inference, parts: range, i: int) -> str:
+    first, other = (shown_dims(c.dims(k)) for k in (parts[0], i))
+    return f"shape[0] = {first} vs. shape[{i - parts[0]}] = {other}"
 
 
 def _infer_concat(c: Inference) -> Dims:
@@ -106,11 +116,23 @@ def _join(b: GradientBuilder, parts: Sequence[Any], axis: Any) -> Any:
     return parts[0] if len(parts) == 1 else b.concat(*parts, axis)
 
 
+def _unlike_values(c: Inference, i: int) -> str:
+    one, other = (shown_dims(c.dims(k)) for k in (0, i))
+    return (
+        f"Shapes of all inputs must match: values[0].shape = {one} != values[{i}].shape = {other}"
+    )
+
+
 def _infer_pack(c: Inference) -> Dims:
     dims = c.dims(0)
     for i, other in enumerate(c.inputs):
         if other.rank != len(dims):
-            raise c.fail(f"Shapes of all inputs must match: values[0] vs. values[{i}]")
+            built = f"Shapes must be equal rank, but are {len(dims)} and {other.rank}"
+            raise c.fail(_unlike_values(c, i), built=built)
+        for axis, (x, y) in enumerate(zip(dims, other.dims)):
+            if isinstance(x, int) and isinstance(y, int) and x != y:
+                built = f"Dimension {axis} in both shapes must be equal, but are {x} and {y}"
+                raise c.fail(_unlike_values(c, i), built=built)
         dims = tuple(c.equal(x, y) for x, y in zip(dims, other.dims))
     axis = c.axis(c.attrs["axis"], len(dims) + 1)
     return (*dims[:axis], len(c.inputs), *dims[axis:])
@@ -139,7 +161,8 @@ def _infer_split(c: Inference) -> list[Dims]:
     if isinstance(size, int) and size % count:
         raise c.fail(
             "Number of ways to split should evenly divide the split dimension, but got "
-            f"split_dim {axis} (size = {size}) and num_split {count}"
+            f"split_dim {axis} (size = {size}) and num_split {count}",
+            built=indivisible(count, size),
         )
     part = floordiv(size, count)
     if part * count != size:
@@ -183,7 +206,9 @@ def _infer_split_v(c: Inference) -> list[Dims]:
     if open_parts > 1 or wrong:
         raise c.fail(
             "Determined shape must either match input shape along split_dim exactly if fully "
-            f"specified, or be less than the size of the input along split_dim if not: {sizes}"
+            f"specified, or be less than the size of the input along split_dim if not: {sizes}",
+            built=f"can't split axis of size {dims[axis]} into pieces of size "
+            f"{shown_dims(tuple(sizes))}",
         )
     if not open_parts:
         c.equal(dims[axis] - rest, dims[axis])
@@ -208,7 +233,8 @@ def _infer_unpack(c: Inference) -> list[Dims]:
     axis = c.axis(c.attrs["axis"], len(dims))
     count = c.attrs["num"]
     if isinstance(dims[axis], int) and dims[axis] != count:
-        raise c.fail(f"Input shape axis {axis} must equal {count}, got shape {c.inputs[0]}")
+        fault = f"Input shape axis {axis} must equal {count}, got shape {shown_dims(c.dims(0))}"
+        raise c.fail(fault, built=f"Dimension must be {count} but is {c.dims(0)[axis]}")
     c.equal(dims[axis], count)
     return [(*dims[:axis], *dims[axis + 1 :])] * count
 

@@ -29,7 +29,10 @@ Pairs = list[tuple[Dim, Dim]]
 
 def _paddings(c: Inference) -> Pairs:
     if c.dims(1) != (c.rank(0), 2):
-        raise c.fail(f"paddings must be a matrix with 2 columns and {c.rank(0)} rows")
+        fault = f"paddings must be a matrix with 2 columns and {c.rank(0)} rows"
+        known = c.rank(1) == 2 and isinstance(c.dims(1)[0], int)
+        given = c.dims(1)[0] if known else c.rank(0)
+        raise c.fail(fault, built=f"Shape must be rank {given} but is rank {c.rank(0)}")
     return [(as_dim(before), as_dim(after)) for before, after in c.need(1)]
 
 
@@ -254,7 +257,9 @@ def _part(b: Any, value: Value, axis: int, start: Dim, size: Dim) -> Value:
 
 def _infer_tile(c: Inference) -> Dims:
     if c.dims(1) != (c.rank(0),):
-        raise c.fail(f"Expected multiples argument to be a vector of length {c.rank(0)}")
+        fault = f"Expected multiples argument to be a vector of length {c.rank(0)}"
+        built = c.rank(0), c.dims(1)[0] if c.rank(1) == 1 else c.rank(1)
+        raise c.fail(fault, built="Shape must be rank {} but is rank {}".format(*built))
     multiples = c.need_sizes(1, "Expected multiples[{place}] >= 0, but got {size}")
     return tuple(d * m for d, m in zip(c.dims(0), multiples))
 

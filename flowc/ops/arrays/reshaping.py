@@ -16,8 +16,8 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, floordiv, product
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, define
-from flowc.ir.types import Dims
+from flowc.ir.op import Inference, define, indivisible
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.broadcast_gradients import reshape_unranked
 from flowc.ops.arrays.shapes import constant_ints
 from flowc.ops.gradients import Forward, GradientBuilder
@@ -71,7 +71,8 @@ def _infer_reshape(c: Inference) -> Dims:
     total = c.inputs[0].size
     for i, dim in enumerate(wanted):
         if isinstance(dim, int) and dim < -1:
-            raise c.fail(f"Size {i} must be non-negative, not {dim}")
+            built = f"Invalid value in tensor used for shape: {dim}"
+            raise c.fail(f"Size {i} must be non-negative, not {dim}", built=built)
     open_axes = [i for i, d in enumerate(wanted) if d == -1]
     if len(open_axes) > 1:
         raise c.fail(f"Only one input size may be -1, not both {open_axes[0]} and {open_axes[1]}")
@@ -79,6 +80,10 @@ def _infer_reshape(c: Inference) -> Dims:
     if open_axes:
         return _fill_open_axis(c, wanted, open_axes[0], total, rest)
     fault = f"Input to reshape is a tensor with {total} values, but the requested shape has {rest}"
+    if isinstance(total, int) and isinstance(rest, int) and total != rest:
+        shown = shown_dims(tuple(wanted))
+        built = f"Cannot reshape a tensor with {total} elements to shape {shown} ({rest} elements)"
+        raise c.fail(fault, built=built)
     c.equal(total, rest, fault)
     return tuple(wanted)
 
@@ -92,7 +97,8 @@ def _fill_open_axis(c: Inference, wanted: list[Dim], axis: int, total: Dim, rest
     if isinstance(total, int) and isinstance(rest, int) and total % rest:
         raise c.fail(
             f"Input to reshape is a tensor with {total} values, but the requested shape "
-            f"requires a multiple of {rest}"
+            f"requires a multiple of {rest}",
+            built=indivisible(rest, total),
         )
     if total != wanted[axis] * rest:
         c.equal(total, wanted[axis] * rest)
@@ -168,7 +174,9 @@ def _infer_expand_dims(c: Inference) -> Dims:
     (axis,) = c.need_ints(1)
     dims = c.dims(0)
     if not -len(dims) - 1 <= axis <= len(dims):
-        raise c.fail(f"dim {axis} not in the interval [{-len(dims) - 1}, {len(dims)}]")
+        fault = f"Tried to expand dim index {axis} for tensor with {len(dims)} dimensions."
+        built = f"dim {axis} not in the interval [{-len(dims) - 1}, {len(dims)}]."
+        raise c.fail("" if c.builds else fault, built=built)
     at = axis % (len(dims) + 1)
     return (*dims[:at], 1, *dims[at:])
 
@@ -186,13 +194,17 @@ def _infer_transpose(c: Inference) -> Dims:
     count, rank = c.dims(1)[0], len(dims)
     perm = c.need_ints(1) if count == rank or not isinstance(count, int) else ()
     if len(perm) != rank:
-        raise c.fail(f"transpose expects a vector of size {rank}. But {c.inputs[1]} was given")
+        fault = f"transpose expects a vector of size {rank}. But {c.inputs[1]} was given"
+        raise c.fail(fault, built=f"Dimension must be {rank} but is {count}")
     perm = [p + rank if -rank <= p < 0 else p for p in perm]
     for i, p in enumerate(perm):
         if not 0 <= p < len(dims):
-            raise c.fail(f"{p} is out of range [0 .. {len(dims)})")
+            built = f"perm dim {p} is out of range of input rank {len(dims)}"
+            raise c.fail(f"{p} is out of range [0 .. {len(dims)})", built=built)
         if p in perm[:i]:
-            raise c.fail(f"{p} is duplicated in the permutation.")
+            missing = next(k for k in range(len(dims)) if k not in perm)
+            shown = ",".join(map(str, perm))
+            raise c.fail(f"{missing} is missing from {{{shown}}}.")
     return tuple(dims[p] for p in perm)
 
 

@@ -16,7 +16,7 @@ from flowc import dtypes
 from flowc.ir.dims import Dim, as_dim, floordiv
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import Inference, define, indivisible
 from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ IMAGE_FORMATS = '{"NHWC", "NCHW", "NCHW_VECT_C"}'
 
 def _divided(c: Inference, name: str, size: Dim, by: int) -> Dim:
     if isinstance(size, int) and size % by:
-        raise c.fail(f"{name}={size} is not divisible by block_shape={by}")
+        fault = f"{name}={size} is not divisible by block_shape={by}"
+        raise c.fail(fault, built=indivisible(by, size))
     parts = floordiv(size, by)
     c.equal(size, parts * by)
     return parts
@@ -251,8 +252,10 @@ def _infer_space_to_depth(c: Inference) -> Dims:
     _check_image(c)
     layout, block = layout_of(c.attrs["data_format"]), c.attrs["block_size"]
     n, h, w, depth = layout.logical(c.dims(0))
-    if any(isinstance(size, int) and size % block for size in (h, w)):
-        raise c.fail(f"Image width {w} and height {h} should be divisible by block_size: {block}")
+    odd = [size for size in (h, w) if isinstance(size, int) and size % block]
+    if odd:
+        fault = f"Image width {w} and height {h} should be divisible by block_size: {block}"
+        raise c.fail(fault, built=indivisible(block, odd[0]))
     return layout.stored((n, floordiv(h, block), floordiv(w, block), depth * (block * block)))
 
 
@@ -261,7 +264,8 @@ def _infer_depth_to_space(c: Inference) -> Dims:
     layout, block = layout_of(c.attrs["data_format"]), c.attrs["block_size"]
     n, h, w, depth = layout.logical(c.dims(0))
     if isinstance(depth, int) and depth % (block * block):
-        raise c.fail(f"Input depth dimension {depth} should be divisible by: {block * block}")
+        fault = f"Input depth dimension {depth} should be divisible by: {block * block}"
+        raise c.fail(fault, built=indivisible(block * block, depth))
     return layout.stored((n, h * block, w * block, floordiv(depth, block * block)))
 
 

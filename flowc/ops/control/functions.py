@@ -45,6 +45,27 @@ def _call(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Se
     return x.call(attrs["f"], inputs)
 
 
+def _batched(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
+    """A call whose inputs are a batch of its own: no run waits for another one's inputs."""
+    count = len(attrs["Tin"])
+    batches = [bound for bound in inputs[:count] if isinstance(bound, Value)]
+    if len(batches) != count or any(not v.type.rank for v in batches):
+        raise InvalidArgumentError("Batching input tensors must have at least one dimension")
+    first = batches[0].dims[0] if batches else 0
+    fault = "Batching input tensors supplied in a given op invocation must have equal 0th-dimension"
+    for value in batches:
+        if isinstance(first, int) and isinstance(value.dims[0], int) and value.dims[0] != first:
+            raise InvalidArgumentError(f"{fault} size")
+        x.b.require_equal(first, value.dims[0])
+    most = attrs["max_batch_size"]
+    if not attrs["enable_large_batch_splitting"] and batches:
+        rows = x.b.scalar_size(first, dtypes.i64)
+        text = f"Task size is larger than maximum input batch size {most}"
+        x.b.check(x.b.less_equal(rows, np.int64(most)), message=text)
+        x.effect(x.b.nodes[-1])
+    return x.call(attrs["f"], inputs)
+
+
 def _gradient(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
     found = x.gradients(attrs["f"], inputs)
     if len(found) != len(attrs["Tout"]):
@@ -169,6 +190,22 @@ _define(
     f"StatefulPartitionedCall(args: Tin; {_CALL}) -> output: Tout",
     _call,
     CALL,
+)
+_define(
+    "batch_function",
+    "BatchFunction(in_tensors: Tin, captured_tensors: Tcaptured; f: func, num_batch_threads: int,"
+    " max_batch_size: int, batch_timeout_micros: int, max_enqueued_batches: int = 10,"
+    ' allowed_batch_sizes: list(int) = [], container: string = "", shared_name: string = "",'
+    ' batching_queue: string = "", low_priority_max_batch_size: int = 0,'
+    " low_priority_batch_timeout_micros: int = 0, low_priority_allowed_batch_sizes: list(int) = [],"
+    " low_priority_max_enqueued_batches: int = 0, mixed_priority_policy:"
+    ' {"low_priority_padding_with_max_batch_size", "priority_isolation", "priority_merge",'
+    ' "low_priority_padding_with_next_allowed_batch_size"} ='
+    ' "low_priority_padding_with_max_batch_size", batch_padding_policy:'
+    ' {"PAD_UP", "BATCH_DOWN", "MINIMIZE_TPU_COST_PER_REQUEST"} = "PAD_UP",'
+    " Tin: list(type) >= 1, Tcaptured: list(type), Tout: list(type) >= 1,"
+    " enable_large_batch_splitting: bool = False) -> out_tensors: Tout",
+    _batched,
 )
 _define(
     "symbolic_gradient",

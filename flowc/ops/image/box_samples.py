@@ -16,15 +16,17 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.lowering import Extracted, Native
+from flowc.ir.lowering import Decompose, Extracted, Native
 from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import box_samples as kernels
 from flowc.ops.random.candidates import words_of
 from flowc.ops.random.stateful import drawing
+from flowc.ops.random.stateless import need_dims, stateless_random_get_key_counter
 from flowc.ops.state.variables import STATE, value_of
 
 if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
     from flowc.ir.computation import Node
 
 Array = np.ndarray[Any, Any]
@@ -240,4 +242,54 @@ define(
     infer=_infer,
     lowering=Extracted(_emit(lambda x, values, attrs: x.b.const(f32(attrs["min_object_covered"])))),
     traits=STATE | {"random"},
+)
+
+
+# -- and the one whose seed is an input
+
+
+def _build_seeded(b: Builder, node: Node) -> list[Value]:
+    size, boxes, covered, seed = node.inputs
+    kind = size.type.dtype
+    key, counter = b.stateless_random_get_key_counter(seed)
+    given = {name: node.attrs[name] for name in _SETTINGS}
+    wide = size if kind is dtypes.i64 else b.cast(size, DstT=dtypes.i64)
+    *ends, box = b.sample_box(key, counter, wide, boxes, covered, **given)
+    begin, end = (v if kind is dtypes.i64 else b.cast(v, DstT=kind) for v in ends)
+    return [begin, end, box]
+
+
+def _infer_seeded(c: Inference) -> list[Dims]:
+    need_dims(c, 3, "seed", (2,))
+    return _infer(c)
+
+
+def _seeded_reference(
+    size: Array, boxes: Array, covered: Array, seed: Array, *,
+    aspect_ratio_range: Sequence[float], area_range: Sequence[float], max_attempts: int,
+    use_image_if_no_bounding_boxes: bool,
+) -> list[Array]:  # fmt: skip
+    of_seeds = stateless_random_get_key_counter.reference
+    assert of_seeds is not None
+    key, counter = of_seeds(seed)
+    begin, end, box = _reference(
+        key, counter, size.astype(np.int64), boxes, covered,
+        aspect_ratio_range=aspect_ratio_range, area_range=area_range, max_attempts=max_attempts,
+        use_image_if_no_bounding_boxes=use_image_if_no_bounding_boxes,
+    )  # fmt: skip
+    return [begin.astype(size.dtype), end.astype(size.dtype), box]
+
+
+define(
+    "stateless_sample_distorted_bounding_box",
+    "StatelessSampleDistortedBoundingBox(image_size: T, bounding_boxes: f32,"
+    " min_object_covered: f32, seed: Tseed; T: {u8, i8, i16, i32, i64}, Tseed: {i32, i64},"
+    f" {_RANGED}) -> {_OUTPUTS}",
+    infer=_infer_seeded,
+    lowering=Decompose(_build_seeded),
+    reference=_seeded_reference,
+    examples=(
+        "T[3]=[40,60,3] f32[1,1,4]=[[[0.1,0.2,0.5,0.7]]] f32[]=0.5 i64[2]=[5,-6]",
+        "i32[3]=[33,5,1] f32[1,0,4] f32[]=0.1 i32[2]=[1,2]; use_image_if_no_bounding_boxes=True",
+    ),
 )

@@ -64,6 +64,11 @@ def array_of(x: Extractor, bound: Bound) -> tuple[Resource, ListValue]:
     raise InvalidArgumentError(f"the handle given to '{x.name}' is no TensorArray's")
 
 
+def held_dtype(dtype: DType) -> DType:
+    """What elements of a dtype are held as: variants that only Python knows as strings."""
+    return dtypes.string if dtype is dtypes.variant else dtype
+
+
 def flow(x: Extractor) -> Value:
     return x.b.const(np.float32(0))
 
@@ -222,7 +227,7 @@ def emit_pack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     return [stacked(x, contents, _read_faults(array, contents, 0))]
 
 
-def _read(x: Extractor, handle: Bound, index: Value, dtype: DType, shape: Partial) -> Value:
+def _read(x: Extractor, handle: Bound, index: Value, dtype: DType, shape: Partial) -> Bound:
     """One element, or those at a vector of indices."""
     array, contents = array_of(x, handle)
     contents, flags = _readable(x, array, contents, index, dtype, shape)
@@ -274,7 +279,7 @@ def _readable(
 ) -> tuple[ListValue, dict[str, Any]]:
     """The contents as ones whose elements have dims, and what the checks of a read need. `shape`:
     what the reader knows of the shape of elements."""
-    if dtype is not contents.dtype:
+    if held_dtype(dtype) is not contents.dtype:
         raise InvalidArgumentError(
             f"TensorArray dtype is {dtype_shown(contents.dtype)} but Op requested dtype "
             f"{dtype_shown(dtype)}."

@@ -19,12 +19,20 @@ from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, DenseItems, Extractor, ListValue, Ragged
 from flowc.ir.op import Attrs, op_named
 from flowc.ops.lists.list_operations import joined
-from flowc.ops.lists.list_values import Faults, Partial, complete, merged, shape_input, shape_shown
+from flowc.ops.lists.list_values import (
+    MERGE,
+    Faults,
+    Partial,
+    complete,
+    merged,
+    shape_input,
+    shape_shown,
+)
+from flowc.ops.lists.lists_by_rank import of_one_rank
 from flowc.ops.lists.ragged_values import as_ragged, is_new
 from flowc.ops.lists.variant_lists import check_dtype, list_of, readable_list
 from flowc.ops.state.variables import value_of
 
-MERGE = "PartialTensorShape: Incompatible shapes during merge: {one} vs. {other}"
 EMPTY = (
     "All except the first dimension must be fully defined when concating an empty tensor list. "
     "element_shape: {}"
@@ -69,12 +77,13 @@ def emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
         shape = stated if stated is None or stated[0] is not None else (0, *stated[1:])
         found = readable_list(x, contents, dtype, shape, EMPTY)
         return joined(x, found, Faults(unset=EMPTY), shape)
+    faults = Faults(unset=ONLY_UNSET.format(shape_shown(rest)), unlike=MERGE)
+    contents = of_one_rank(x, contents, faults, 1)
     if contents.common is None and complete(rest) is None:
         raise InvalidArgumentError(ONLY_UNSET.format(shape_shown(rest)))
     shape = None if rest is None else (None, *rest)
     if contents.common is not None:
         merged(shape, contents.common)
-    faults = Faults(unset=ONLY_UNSET.format(shape_shown(rest)), unlike=MERGE)
     return joined(x, _with_lengths(x, contents, shape, first, leading), faults, shape)
 
 

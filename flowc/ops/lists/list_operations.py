@@ -22,12 +22,14 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, maximum
 from flowc.ir.extraction import (
     Bound,
+    ByRank,
     Columns,
     DenseItems,
     Extractor,
     ListValue,
     OptionalValue,
     Ragged,
+    TwoRanks,
     joined_known,
     values_of,
     with_held,
@@ -46,6 +48,17 @@ from flowc.ops.lists.list_values import (
     settled,
     with_sizes,
 )
+from flowc.ops.lists.lists_by_rank import (
+    by_rank,
+    element_by_rank,
+    joined_by_rank,
+    of_one_rank,
+    popped_by_rank,
+    pushed_by_rank,
+    resized_by_rank,
+    summed_by_rank,
+    with_elements_by_rank,
+)
 from flowc.ops.lists.ragged_values import (
     appended_ragged,
     as_ragged,
@@ -59,6 +72,7 @@ from flowc.ops.lists.ragged_values import (
     set_ragged,
     split_ragged,
     stacked_ragged,
+    stays_dense,
     summed_ragged,
 )
 
@@ -70,8 +84,8 @@ def tensors_in(x: Extractor, contents: ListValue) -> DenseItems | Ragged:
     if isinstance(contents.held, DenseItems | Ragged):
         return contents.held
     raise UnsupportedError(
-        f"'{x.name}' takes tensors from a list, or puts them into one, whose elements are optionals"
-        " or lists that differ in size"
+        f"'{x.name}' takes tensors from a list, or puts them into one, whose elements are "
+        "optionals, lists that differ in size, or tensors of several ranks"
     )
 
 
@@ -88,7 +102,9 @@ def with_element(b: Builder, contents: ListValue, element: Dims, dtype: DType) -
 
 
 def typed_for(x: Extractor, contents: ListValue, dtype: DType, given: Dims) -> ListValue:
-    """The list as one that takes elements of a dtype and dims: dense, or ragged."""
+    """The list as one that takes elements of a dtype and dims: dense, ragged, or by rank."""
+    if isinstance(contents.held, ByRank) or _has_another_rank(contents, given):
+        return by_rank(x, contents, given, dtype)
     if must_be_ragged(x, contents, given):
         return made_ragged(x, contents, given, dtype)
     if contents.held is not None:
@@ -96,10 +112,20 @@ def typed_for(x: Extractor, contents: ListValue, dtype: DType, given: Dims) -> L
     return with_element(x.b, contents, settled(contents.partial, given), dtype)
 
 
+def _has_another_rank(contents: ListValue, given: Dims) -> bool:
+    """Whether elements of another rank than that of the dims given are in a list already."""
+    common = contents.common
+    if common is None or len(common) == len(given) or stays_dense(contents):
+        return False
+    return isinstance(contents.held, Ragged) or contents.rows != 0
+
+
 def readable(x: Extractor, contents: ListValue, shape: Partial) -> ListValue | None:
     """The list as one whose elements can be read; None where nothing tells their dims. `shape`:
     what the reader says of them."""
     partial = merged(contents.partial, shape)
+    if isinstance(contents.held, ByRank):
+        return contents
     if contents.common is not None:
         merged(shape, contents.common)
         return contents
@@ -125,6 +151,8 @@ def resized(x: Extractor, contents: ListValue, rows: Dim) -> ListValue:
             held = replace(held, table=x.b.list_resize(held.table, size))
         case Columns():
             held = replace(held, lists=tuple(resized(x, column, rows) for column in held.lists))
+        case ByRank():
+            held = resized_by_rank(x, held, rows)
         case _:
             assert_never(held)
     return replace(contents, rows=rows, held=held, marks=marks, known=None)
@@ -142,6 +170,8 @@ def pushed(x: Extractor, contents: ListValue, item: Bound) -> ListValue:
         return _pushed_parts(x, contents, item)
     known = joined_known(contents.known, known_numbers(x, item))
     typed = typed_for(x, contents, item.type.dtype, item.dims)
+    if isinstance(typed.held, ByRank):
+        return with_held(typed, pushed_by_rank(x, typed.held, item, contents.limit))
     held = tensors_in(x, typed)
     if isinstance(held, DenseItems):
         held = DenseItems(x.b.list_append(held.buffer, item, limit=contents.limit))
@@ -165,6 +195,8 @@ def popped(
             held, item = popped_ragged(x.b, held, faults, shape)
         case Columns():
             return _popped_parts(x, contents, held)
+        case ByRank():
+            held, item = popped_by_rank(x, held, faults, shape)
         case None:
             raise InvalidArgumentError(faults.outside)
         case _:
@@ -185,8 +217,10 @@ def _last(x: Extractor, contents: ListValue, buffer: Value, faults: Faults) -> V
 
 def element_at(
     x: Extractor, contents: ListValue, index: Value, faults: Faults, shape: Partial = None
-) -> Value:
+) -> Value | TwoRanks:
     """An element, or those at a vector of indices as one tensor."""
+    if isinstance(contents.held, ByRank):
+        return element_by_rank(x, contents.held, index, faults, shape)
     held = tensors_in(x, contents)
     if isinstance(held, DenseItems):
         return x.b.list_get(held.buffer, index, **faults.attrs)
@@ -200,6 +234,8 @@ def with_elements(
     x: Extractor, contents: ListValue, index: Value, value: Value, faults: Faults
 ) -> ListValue:
     """A list with other elements at some indices."""
+    if isinstance(contents.held, ByRank):
+        return with_held(contents, with_elements_by_rank(x, contents.held, index, value, faults))
     held = tensors_in(x, contents)
     if isinstance(held, DenseItems):
         return with_held(
@@ -244,7 +280,7 @@ def split(
 
 def stacked(x: Extractor, contents: ListValue, faults: Faults, shape: Partial = None) -> Value:
     """All elements as one tensor: of a dense list, the buffer."""
-    held = tensors_in(x, contents)
+    held = tensors_in(x, of_one_rank(x, contents, faults))
     return held.buffer if isinstance(held, DenseItems) else stacked_ragged(x.b, held, faults, shape)
 
 
@@ -252,7 +288,7 @@ def joined(
     x: Extractor, contents: ListValue, faults: Faults, shape: Partial = None, hint: str = ""
 ) -> tuple[Value, Value]:
     """All elements one after another along their first axis, and how long each is along it."""
-    held, b = tensors_in(x, contents), x.b
+    held, b = tensors_in(x, of_one_rank(x, contents, faults, 1)), x.b
     if contents.common == ():
         text = "Concat saw a scalar shape at index 0 but requires at least vectors."
         raise InvalidArgumentError(f"{text} {hint}".rstrip())
@@ -265,6 +301,8 @@ def joined(
 
 def one_behind_other(x: Extractor, one: ListValue, other: ListValue) -> ListValue:
     """The elements of two lists, those of `other` last. Neither is empty."""
+    if _of_several_ranks((one, other)):
+        return joined_by_rank(x, one, other)
     if not any(isinstance(c.held, Ragged) for c in (one, other)):
         if other.element is not None:
             one = typed_for(x, one, other.dtype, other.element)
@@ -280,6 +318,11 @@ def one_behind_other(x: Extractor, one: ListValue, other: ListValue) -> ListValu
         return with_held(one, DenseItems(x.b.concat(first.buffer, last.buffer, np.int32(0))))
     assert isinstance(first, Ragged) and isinstance(last, Ragged)
     return with_held(one, appended_ragged(x.b, first, last))
+
+
+def _of_several_ranks(lists: Sequence[ListValue]) -> bool:
+    ranks = {len(c.common) for c in lists if c.common is not None}
+    return len(ranks) > 1 or any(isinstance(c.held, ByRank) for c in lists)
 
 
 # -- lists whose elements are no tensors
@@ -352,10 +395,17 @@ def zeros_like_list(
     assert isinstance(contents, ListValue)
     if contents.held is None:
         return [contents]
+
+    def zeroed(part: Ragged) -> Ragged:
+        return replace(part, flat=zeros(x.b, part.flat.dims, contents.dtype))
+
+    if isinstance(contents.held, ByRank):
+        lists = tuple(zeroed(part) for part in contents.held.lists)
+        return [with_held(contents, replace(contents.held, lists=lists))]
     held = tensors_in(x, contents)
     if isinstance(held, DenseItems):
         return [with_held(contents, DenseItems(zeros(x.b, held.buffer.dims, contents.dtype)))]
-    return [with_held(contents, replace(held, flat=zeros(x.b, held.flat.dims, contents.dtype)))]
+    return [with_held(contents, zeroed(held))]
 
 
 def _zeros_of(x: Extractor, held: Value | ListValue, attrs: Mapping[str, Any]) -> Value | ListValue:
@@ -384,6 +434,8 @@ def sum_of_lists(
             )
     held = [c for c in lists if c.held is not None]
     added = [c for c in held if not is_new(values_of(c)[0], 0)]
+    if _of_several_ranks(added):
+        return [summed_by_rank(x, added)]
     if any(must_be_ragged(x, held[0], c.element or ()) for c in held):
         ragged = [as_ragged(x.b, c, (), c.dtype) for c in added]
         parts = [c.held for c in ragged if isinstance(c.held, Ragged)]

@@ -24,6 +24,7 @@ from flowc.ir.types import Dims
 
 Partial = tuple[Dim | None, ...] | None  # dims as far as they are known; None: not even the rank
 
+MERGE = "PartialTensorShape: Incompatible shapes during merge: {one} vs. {other}"
 _TF_NAMES = {dtypes.f32: "float", dtypes.f64: "double", dtypes.f16: "half"}
 
 

@@ -15,11 +15,10 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import UnsupportedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, maximum, product
-from flowc.ir.extraction import Columns, Extractor, ListValue, Ragged, joined_dims
+from flowc.ir.extraction import ByRank, Columns, Extractor, ListValue, Ragged, joined_dims
 from flowc.ir.op import op_named
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import Faults
@@ -65,10 +64,10 @@ def as_ragged(b: Builder, contents: ListValue, common: Shape, dtype: DType) -> L
     held = contents.held
     if isinstance(held, Ragged):
         return contents
-    assert not isinstance(held, Columns)
+    assert not isinstance(held, Columns | ByRank)
     if held is None or contents.rows == 0:
         return replace(
-            contents, dtype=dtype, held=_without_elements(b, contents.rows, common, dtype)
+            contents, dtype=dtype, held=without_elements(b, contents.rows, common, dtype)
         )
     dims, buffer = held.buffer.dims, held.buffer
     sets: list[Node] = []
@@ -77,7 +76,7 @@ def as_ragged(b: Builder, contents: ListValue, common: Shape, dtype: DType) -> L
         buffer = buffer.node.inputs[0]
     if sets and is_new(buffer, 0):
         # The elements that were not set have no dims.
-        found = _without_elements(b, contents.rows, dims[1:], dtype)
+        found = without_elements(b, contents.rows, dims[1:], dtype)
         for node in reversed(sets):
             _, index, value = node.inputs
             message = node.attrs["message"]
@@ -101,23 +100,19 @@ def is_new(buffer: Value, value: int) -> bool:
     return buffer.node.op is op_named("list_new") and buffer.node.attrs["value"] == value
 
 
-def _without_elements(b: Builder, rows: Dim, common: Shape, dtype: DType) -> Ragged:
+def without_elements(b: Builder, rows: Dim, common: Shape, dtype: DType) -> Ragged:
     flat = b.list_new(b.sizes((0,)), T=dtype)
     table = b.list_new(b.sizes((rows, 1 + len(common))), T=dtypes.i64)
     return Ragged(flat, table, tuple(common))
 
 
 def made_ragged(x: Extractor, contents: ListValue, given: Dims, dtype: DType) -> ListValue:
-    """A list as one that takes an element of the dims given beside those that it holds."""
+    """A list as one that takes an element of the dims given beside those of as many dims that it
+    holds."""
     found = as_ragged(x.b, contents, given, dtype)
     assert isinstance(found.held, Ragged)
-    common = found.held.common
-    if len(common) != len(given):
-        raise UnsupportedError(
-            f"'{x.name}' puts an element of rank {len(given)} into a list whose elements have rank "
-            f"{len(common)}: flowc keeps the elements of one list in one rank"
-        )
-    return replace(found, held=replace(found.held, common=joined_dims(common, given)))
+    common = joined_dims(found.held.common, given)
+    return replace(found, held=replace(found.held, common=common))
 
 
 # -- elements

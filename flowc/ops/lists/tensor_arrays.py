@@ -29,6 +29,7 @@ from flowc.ops.lists.array_access import (
     emit_unpack,
     emit_write,
     flow,
+    held_dtype,
 )
 from flowc.ops.lists.list_operations import with_element, zeros
 from flowc.ops.lists.list_values import complete, known_when_extracted, size_of
@@ -41,7 +42,7 @@ def _emit_array(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
     rows = size_of(x.b, value_of(x, inputs[0]))
     if isinstance(rows, int) and rows < 0:
         raise InvalidArgumentError("Size should be >= 0.")
-    dtype, partial = attrs["dtype"], attrs["element_shape"]
+    dtype, partial = held_dtype(attrs["dtype"]), attrs["element_shape"]
     alike = attrs.get("identical_element_shapes", False)
     marks = zeros(x.b, (rows,), dtypes.u8)
     contents = ListValue(dtype, rows, marks=marks, partial=partial, uniform=alike, home=x.b)

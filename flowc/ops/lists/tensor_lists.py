@@ -28,7 +28,7 @@ from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.dense_lists import ACCESS, MODIFY
-from flowc.ops.lists.list_concat import MERGE, emit_concat
+from flowc.ops.lists.list_concat import emit_concat
 from flowc.ops.lists.list_gradients import LIST_GRADIENTS
 from flowc.ops.lists.list_operations import (
     element_at,
@@ -43,6 +43,7 @@ from flowc.ops.lists.list_operations import (
     with_elements,
 )
 from flowc.ops.lists.list_values import (
+    MERGE,
     Faults,
     Partial,
     counts_to,

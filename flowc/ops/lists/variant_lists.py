@@ -17,6 +17,7 @@ from flowc.ir.extraction import (
     Extractor,
     ListValue,
     OptionalValue,
+    TwoRanks,
 )
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_operations import readable, with_element
@@ -73,10 +74,12 @@ def as_item(x: Extractor, bound: Bound) -> Value:
     )
 
 
-def as_element(value: Value, dtype: DType) -> Bound:
+def as_element(value: Value | TwoRanks, dtype: DType) -> Bound:
     """An element as its reader takes it: what is asked for as a variant is a list, or what only
     Python knows (`host_variants.py`)."""
-    if dtype is not dtypes.variant or (value.type.dtype is dtypes.string and not value.dims):
+    if isinstance(value, TwoRanks) or dtype is not dtypes.variant:
+        return value
+    if value.type.dtype is dtypes.string and not value.dims:
         return value
     return ListValue(value.type.dtype, value.dims[0], DenseItems(value))
 

@@ -180,7 +180,10 @@ def _infer_bitcast(c: Inference) -> Dims:
         return dims if source.size == target.size else (*dims, source.size // target.size)
     ratio = target.size // source.size
     if not dims or (isinstance(dims[-1], int) and dims[-1] != ratio):
-        raise c.fail(f"Cannot bitcast from {source} to {target}: the last axis must have {ratio}")
+        fault = f"Cannot bitcast from {source} to {target}: the last axis must have {ratio}"
+        shown = f"{dims[-1]} does not match {ratio}" if dims else "Shape must be at least rank 1"
+        built = f"Cannot bitcast from {source.enum} to {target.enum} due to shape. {shown}"
+        raise c.fail(fault, built=built)
     c.equal(dims[-1], ratio)
     return dims[:-1]
 

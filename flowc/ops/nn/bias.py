@@ -12,7 +12,7 @@ import numpy as np
 
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define
+from flowc.ir.op import Inference, define, unequal
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.folds import accumulator_of
@@ -47,7 +47,8 @@ def _infer_bias_add(c: Inference, data_format: str) -> Dims:
         where = "last" if at == len(value) - 1 else "channel"
         raise c.fail(
             f"Must provide as many biases as the {where} dimension of the input tensor: "
-            f"{shown_dims(bias)} vs. {shown_dims(value)}"
+            f"{shown_dims(bias)} vs. {shown_dims(value)}",
+            built=unequal(value[at], bias[0]),
         )
     c.equal(value[at], bias[0])
     return value

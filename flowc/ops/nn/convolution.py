@@ -43,7 +43,10 @@ def count_groups(c: Inference, channels: Dim, filter_channels: Dim, outputs: Dim
         raise c.fail("filter must not have zero elements (i.e. all dimensions must be non-zero)")
     if channels % filter_channels:
         raise c.fail(
-            f"input depth must be evenly divisible by filter depth: {channels} vs {filter_channels}"
+            f"input depth must be evenly divisible by filter depth: {channels} vs "
+            f"{filter_channels}",
+            built=f"Depth of input ({channels}) is not a multiple of input depth of filter "
+            f"({filter_channels})",
         )
     groups = channels // filter_channels
     if groups and isinstance(outputs, int) and outputs % groups:

@@ -74,7 +74,9 @@ def check_attrs(c: Inference, rank: int) -> None:
                 "dimensions."
             )
         if min(spatial) < 1:
-            raise c.fail(f"{attr} must be at least 1, found {list(values)}")
+            fault = f"{attr} must be at least 1, found {list(values)}"
+            built = f"Stride must be > 0, but got {min(values)}" if attr == "strides" else ""
+            raise c.fail(fault, built=built)
     _check_paddings(c, rank)
 
 

@@ -15,7 +15,7 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import Inference, define, unequal
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.softmax import LAST, shares, shift_rows, shifted_rows, softmax_rows, sum_rows
@@ -37,7 +37,8 @@ def _infer_softmax_cross_entropy(c: Inference) -> list[Dims]:
     sizes = f"logits_size={shown_dims(logits)} labels_size={shown_dims(labels)}"
     for x, y in zip(reversed(logits), reversed(labels)):
         if isinstance(x, int) and isinstance(y, int) and x != y and 1 not in (x, y):
-            raise c.fail(f"logits and labels must be broadcastable: {sizes}")
+            fault = f"logits and labels must be broadcastable: {sizes}"
+            raise c.fail(fault, built=unequal(x, y))
     dims = c.broadcast()
     if len(dims) != 2:
         raise c.fail(

@@ -65,7 +65,8 @@ sum_window = define(
 
 def _infer_lrn(c: Inference) -> Dims:
     if c.rank(0) != 4:
-        raise c.fail(f"in must be 4-dimensional, found {shown_dims(c.dims(0))}")
+        fault = f"in must be 4-dimensional, found {shown_dims(c.dims(0))}"
+        raise c.fail(fault, built=f"Shape must be rank 4 but is rank {c.rank(0)}")
     _check_radius(c)
     return c.dims(0)
 

@@ -48,20 +48,24 @@ def infer_pool(c: Inference, image: Dims | None = None) -> Dims:
     check_window(c, ksize, strides, rank)
     dims = c.dims(0) if image is None else image
     if len(dims) != rank:
-        raise c.fail(f"tensor_in must be {rank}-dimensional")
+        built = f"Shape must be rank {rank} but is rank {len(dims)}"
+        raise c.fail(f"tensor_in must be {rank}-dimensional", built=built)
     batch, *sizes, channels = layout.logical(dims)
     (_, *window, depth), (_, *steps, step) = layout.logical(ksize), layout.logical(strides)
     if depth != 1 or step != 1:
-        if not c.op.tf_name.startswith("MaxPool") or rank != 4 or layout.channels_first:
-            raise c.fail("Pooling is not yet supported on the depth dimension.")
+        if c.op.tf_name not in ("MaxPool", "MaxPoolV2"):
+            raise c.unimplemented(f"{c.op.tf_name} is not yet supported on the depth dimension.")
         if any(k != 1 for k in (*window, *steps)):
-            raise c.fail("MaxPooling supports exactly one of pooling across depth or width/height.")
+            raise c.unimplemented(
+                "MaxPooling supports exactly one of pooling across depth or pooling across "
+                "width/height."
+            )
         if depth != step:
-            raise c.fail(
+            raise c.unimplemented(
                 "Depthwise max pooling requires the depth window to equal the depth stride"
             )
         if isinstance(channels, int) and channels % depth:
-            raise c.fail(
+            raise c.unimplemented(
                 "Depthwise max pooling requires the depth window to evenly divide the input depth"
             )
         channels = floordiv(channels, depth)
@@ -103,12 +107,14 @@ def _pool_channels(b: Builder, node: Node) -> Value:
 
 
 def _max_of_windows(x: np.ndarray, **attrs: Any) -> np.ndarray:
-    layout, k = layout_of(attrs["data_format"]), attrs["ksize"][-1]
-    if k != 1 and not layout.channels_first:
-        rows = x.reshape(-1, x.shape[-1] // k, k, 1)
+    layout = layout_of(attrs["data_format"])
+    k = layout.logical(attrs["ksize"])[-1]
+    if k != 1:
+        image = layout.unpacked(x)
+        rows = image.reshape(-1, image.shape[-1] // k, k, 1)
         one = (1, 1, k, 1)
         y = _max_of_windows(rows, ksize=one, strides=one, padding="VALID", data_format="NHWC")
-        return y.reshape(*x.shape[:-1], -1)
+        return layout.packed(y.reshape(*image.shape[:-1], -1))
     y = start = np.array(lowest(as_dtype(x.dtype)), x.dtype)
     for seen in parts_met(layout.unpacked(x), pooling_window(x.shape, attrs), start):
         y = np.where(seen > y, seen, y)

@@ -50,7 +50,8 @@ def check_output(c: Inference, image: Sequence[Dim], window: SlidingWindow) -> N
         if isinstance(count, int) and count < 0:
             raise c.fail(
                 f"Computed output size would be negative: {count} [input_size: {size}, "
-                f"effective_filter_size: {k}, stride: {stride}]"
+                f"effective_filter_size: {k}, stride: {stride}]",
+                built=f"Negative dimension size caused by subtracting {k} from {size}",
             )
         for pad, side in zip(pads, sides):
             if isinstance(k, int) and isinstance(pad, int) and pad >= k > 1:

@@ -52,7 +52,10 @@ def infer_reduction(c: Inference) -> Dims:
     folded: set[int] = set()
     for axis in c.need_ints(1):
         if not -rank <= axis < rank:
-            raise c.fail(f"Invalid reduction dimension {axis} for input with {rank} dimensions.")
+            text = f"Invalid reduction dimension ({axis} for input with {rank} dimension(s)"
+            if c.builds:
+                text = f"Invalid reduction dimension {axis} for input with {rank} dimensions."
+            raise c.fail(text)
         if axis % rank in folded:
             raise c.fail(
                 f"Invalid reduction arguments: Axes contains duplicate dimension: {axis % rank}"

@@ -34,7 +34,8 @@ def _infer(c: Inference) -> Dims:
     ends = c.content(1)
     if ends is not None and not ends[0] < ends[1]:
         raise c.fail(
-            f"value_range should satisfy value_range[0] < value_range[1], but got '{list(ends)}'"
+            "value_range should satisfy value_range[0] < value_range[1], but got "
+            f"'[{', '.join(f'{end:g}' for end in ends)}]'"
         )
     return (c.need_size(2, "nbins should be a positive number, but got '{size}'"),)
 

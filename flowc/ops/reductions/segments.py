@@ -266,7 +266,7 @@ def _infer_unsorted(c: Inference) -> Dims:
     data, ids = c.dims(0), c.dims(1)
     fault = f"data.shape = {list(data)} does not start with segment_ids.shape = {list(ids)}"
     c.match_dims(data[: len(ids)], ids, fault)
-    segments = c.need_size(2, "num_segments must be >= 0, not {size}")
+    segments = c.need_size(2, "Input num_segments == {size} must not be negative.")
     return (segments, *data[len(ids) :])
 
 

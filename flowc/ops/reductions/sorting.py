@@ -36,7 +36,9 @@ def _infer_top(c: Inference, k: Dim) -> list[Dims]:
         if k < 0:
             raise c.fail(f"Need k >= 0, got {k}")
         if isinstance(columns, int) and columns < k:
-            raise c.fail(f"input must have at least k columns. Had {columns}, needed {k}")
+            fault = f"input must have at least k columns. Had {columns}, needed {k}"
+            built = f"input must have last dimension >= k = {k} but is {columns}"
+            raise c.fail(fault, built=built)
     dims = (*c.dims(0)[:-1], k)
     return [dims, dims]
 

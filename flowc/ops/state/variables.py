@@ -405,3 +405,9 @@ destroy_resource = _define(
     _emit_destroy,
     lambda c: [],
 )
+disable_copy_on_read = _define(
+    "disable_copy_on_read",
+    "DisableCopyOnRead(resource: resource)",
+    lambda x, inputs, attrs: [],  # a read is a value: nothing is copied for it
+    lambda c: [],
+)
