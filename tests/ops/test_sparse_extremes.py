@@ -1,6 +1,6 @@
-"""Sparse tensors and ranges at the ends: sizes that multiply beyond 64 bits, slices and ranges up to
-them, operands that are no sparse tensors; what is dealt to a batch. Expected: TensorFlow 2.21, but
-for slices from 1 on, which lose their elements there.
+"""Sparse tensors and ranges at the ends: sizes that multiply beyond 64 bits, slices and ranges up
+to them, operands that are no sparse tensors; what is dealt to a batch. Expected: TensorFlow 2.21,
+but for slices from 1 on, which lose their elements there.
 """
 
 from __future__ import annotations
