@@ -26,8 +26,9 @@ from flowc.codegen.cpu.convolution import (
 )
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
+    channel_block,
     depthwise_source,
-    fitted_to_channels,
+    fitted_to_image,
     pack_depthwise,
 )
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
@@ -477,6 +478,8 @@ DEPTHWISE: list[tuple[tuple[int, ...], tuple[int, int], Window]] = [
     ((1, 9, 11, 23), (7, 7), ((1, 1), (1, 1), (3, 3))),
     ((1, 5, 9, 5), (3, 3), ((1, 3), (1, 1), (0, 1))),
     ((1, 0, 9, 5), (3, 3), ((1, 1), (1, 1), (2, 1))),
+    ((2, 4, 7, 210), (5, 5), ((1, 1), (1, 1), (2, 2))),
+    ((1, 5, 9, 24), (3, 5), ((1, 1), (1, 2), (1, 4))),
 ]
 
 
@@ -524,12 +527,49 @@ def assert_depthwise(
     )
     spec = DepthwiseSpec(shape, kernel if is_known else None, strides[1], dilations[1])
     if is_known:
-        inside = x_shape[2] - (kernel[1] - 1) * dilations[1]
-        spec = fitted_to_channels(spec, channels, inside, wide=True)
-    depthwise_kernel(spec)(
-        x, pack_depthwise(w, spec), y, splits=2, batch=len(x), channels=channels, **sizes
-    )
+        spec = fitted_to_image(spec, channels, expected.shape[2], wide=True)
+    sizes |= {"channels": channels, "block": channel_block(spec, channels, x_shape[2])}
+    depthwise_kernel(spec)(x, pack_depthwise(w, spec), y, splits=2, batch=len(x), **sizes)
     assert_close(y, expected.astype(dtype.numpy), kernel[0] * kernel[1])
+
+
+def depthwise_calls(side: int, channels: int, taps: int, stride: int = 1) -> list[tuple]:
+    """What the kernel of a square map calls: the routine, and of a group its channels."""
+    out = -(-side // stride)
+    spec = DepthwiseSpec(shape_for(dtypes.f32, 512), (taps, taps), stride)
+    spec = fitted_to_image(spec, channels, out, wide=True)
+    source = depthwise_source(spec)
+    found: list[tuple] = []
+    known: dict = {"idiv": lambda a, b: a // b, "least": min, "ceil_div": lambda a, b: -(-a // b)}
+    known |= {"advance": lambda p, n: p + n}
+    known |= {"first_tap": lambda position, step: -(min(0, position) // step)}
+    for name in source.symbols.keys() - known:
+        kind = name.split("_")[1]
+        known[name] = lambda *a, kind=kind: found.append((kind, a[8] if kind != "single" else 1))
+    exec(source.text, known)
+    sizes = axis_sizes(
+        **{"in": (side, side), "out": (out, out), "kernel": (taps, taps)},
+        stride=(stride, stride),
+        dilation=(1, 1),
+        pad=(taps // 2, taps // 2),
+    )
+    sizes |= {"channels": channels, "block": channel_block(spec, channels, side), "batch": 1}
+    ints = [sizes.get(a.name, 0) for a in source.arguments[:-2]]
+    known[source.name](*ints, 0, out)
+    return found
+
+
+def test_no_pixel_of_a_depthwise_row_is_computed_by_itself() -> None:
+    assert depthwise_calls(7, 32, 5) == [("edge", 32)] * 14
+    assert depthwise_calls(8, 24, 3) == [("edge", 48)] * 8
+    assert depthwise_calls(14, 32, 5, stride=2) == [("edge", 32)] * 14
+    assert [kind for kind, _ in depthwise_calls(2, 32, 3)] == ["edge"] * 2
+    assert depthwise_calls(14, 32, 3)[:4] == [("edge", 32), *[("group", 32)] * 2, ("edge", 32)]
+
+
+def test_depthwise_rows_share_the_taps_of_a_block_of_channels() -> None:
+    assert depthwise_calls(7, 200, 3) == [("edge", 96)] * 14 + [("edge", 104)] * 14
+    assert {count for _, count in depthwise_calls(40, 200, 3)} == {200}
 
 
 @pytest.mark.parametrize(

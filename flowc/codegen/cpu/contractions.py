@@ -35,7 +35,8 @@ from flowc.codegen.cpu.convolution import (
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
     depthwise_source,
-    fitted_to_channels,
+    channel_block,
+    fitted_to_image,
     pack_depthwise,
 )
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
@@ -356,9 +357,8 @@ def _convolution(
             lowering.strides[1],
             lowering.dilations[1],
         )
-        # Of windows that move by one pixel, as many as fit lie inside.
-        inside = image[2] - (window[1] - 1) * lowering.dilations[1]
-        spec = fitted_to_channels(spec, n, inside, wide=constant is not None)
+        spec = fitted_to_image(spec, n, result[2], wide=constant is not None)
+        ints["block"] = channel_block(spec, n, image[2])
         source = depthwise_source(spec, finish.hook, extra=finish.extra)
         if constant is None:
             operands["weights"] = weights

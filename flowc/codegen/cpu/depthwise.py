@@ -2,10 +2,11 @@
 
 In: a `DepthwiseSpec`. Out: kernel source, and the packing of its weights.
 
-Pixels whose windows lie inside the image are computed in groups that share what they load of the
-taps and of the image; every other pixel by itself, over the taps that it sees. Where channels do
-not fill vectors and windows move by one pixel, several pixels side by side are taken as one wide
-pixel, whose channels do.
+Pixels are computed in groups that share what they load of the taps and of the image; where windows
+reach beyond a row of the image, what lies there is zeros that are not read. Rows that are shorter
+than a group are computed pixel by pixel, over the taps that each sees. Where channels do not fill
+vectors and windows move by one pixel, several pixels side by side are taken as one wide pixel,
+whose channels do.
 
 Invariant: each output is one chain of multiply-adds over the taps in order, however many pixels
 and channels are done side by side; so a group may be moved back over pixels that are done.
@@ -41,23 +42,26 @@ from flowc.codegen.llvm.vector_ir import (
     Value,
     Values,
     advance,
-    ceil_div,
     counted_loop,
+    element_bits,
     element_type,
     index_range,
     indices,
     least,
+    load_inside,
     load_vector,
     multiply_add,
     offset,
     store_vector,
 )
-from flowc.ir.dims import Dim
+from flowc.ir.dims import Dim, maximum, minimum
 from flowc_runtime.native.writer import i64
 
 PIXELS = 4  # of a group, side by side
 SINGLE_VECTORS = 4  # vectors of channels side by side, for a pixel by itself
 FEW_VECTORS = 4  # of channels: with more, what the last one computes twice counts for little
+SHORT_ROW = 32  # pixels: of longer rows, parts of all pixels are slower to fetch than whole ones
+BLOCK_BYTES = 384  # of the channels of a pixel: six lines
 # Taps whose code stands one after another: of a whole window, else of a part of each of its rows.
 MOST_UNROLLED, MOST_UNROLLED_IN_ROW = 64, 16
 
@@ -94,20 +98,29 @@ class DepthwiseSpec:
         return f"{window}_{steps}_{self.shape.lanes}_{self.lanes}"
 
 
-def fitted_to_channels(
-    spec: DepthwiseSpec, channels: Dim, inside: Dim, wide: bool
-) -> DepthwiseSpec:
-    """The same for images of that many channels, with `inside` pixels of a row of the output whose
-    windows lie inside the image. `wide`: weights can be packed for wide pixels."""
+def fitted_to_image(spec: DepthwiseSpec, channels: Dim, row: Dim, wide: bool) -> DepthwiseSpec:
+    """The same for images of that many channels, with `row` pixels in a row of the output. `wide`:
+    weights can be packed for wide pixels."""
     lanes = spec.shape.lanes
     if not isinstance(channels, int) or channels < 1:
         return spec
     halves = min(lanes, 1 << channels.bit_length() - 1)
     repeat = lanes // math.gcd(channels, lanes)
-    groups = max(0, inside) // repeat if isinstance(inside, int) else PIXELS
-    if wide and spec.stride == 1 and channels < FEW_VECTORS * lanes and repeat > 1 and groups:
-        return replace(spec, repeat=repeat, pixels=min(PIXELS, groups), lanes=halves)
-    return replace(spec, shape=replace(spec.shape, lanes=halves), lanes=halves)
+    pixels = max(1, min(PIXELS, row)) if isinstance(row, int) else PIXELS
+    groups = min(PIXELS, row // repeat) if isinstance(row, int) else PIXELS
+    if wide and spec.stride == 1 and channels < FEW_VECTORS * lanes and repeat > 1 and groups > 0:
+        return replace(spec, repeat=repeat, pixels=groups, lanes=halves)
+    return replace(spec, shape=replace(spec.shape, lanes=halves), pixels=pixels, lanes=halves)
+
+
+def channel_block(spec: DepthwiseSpec, channels: Dim, row: Dim) -> Dim:
+    """How many channels all rows are done for before the next ones, where images have rows of so
+    many pixels: what the windows share of these, and their taps, stay in the first cache."""
+    width = maximum(1, spec.repeat * channels)
+    block = BLOCK_BYTES // spec.shape.dtype.size
+    if spec.repeat > 1 or not isinstance(row, int) or row > SHORT_ROW or spec.shape.lanes > block:
+        return width
+    return minimum(width, block)
 
 
 def pack_depthwise(weights: Array, spec: DepthwiseSpec) -> Array:
@@ -125,10 +138,10 @@ def _emit_group(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
     over its taps. The last vector of channels is moved back to end where the channels end: those it
     shares with the one before are computed twice, to the same values.
     """
-    taps_h, *_, width = indices(b, args[3:])
+    taps_h, *_, count = indices(b, args[3:])
     lanes = spec.shape.lanes
-    with counted_loop(b, width, lanes) as first:
-        channel = first.least(width - lanes)
+    with counted_loop(b, count, lanes) as first:
+        channel = first.least(count - lanes)
         if spec.taps is None or math.prod(spec.taps) > MOST_UNROLLED:
             _group_sums(b, args, spec, channel, None)
             return
@@ -139,12 +152,52 @@ def _emit_group(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
                 _group_sums(b, args, spec, channel, None)
 
 
+def _emit_edge(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
+    """A group whose windows may reach beyond the row, one row of its taps at a time."""
+    *group, first, pixels = args
+    x_pixel, _, count = indices(b, group[-3:])
+    lanes = spec.shape.lanes
+    zeros = _cleared_sums(b, spec.shape, lanes, 1)[0]
+    row = _Row(zeros, Index(b, first), Index(b, pixels), x_pixel, spec.repeat > 1)
+    with counted_loop(b, count, lanes) as channel:
+        _group_sums(b, group, spec, channel.least(count - lanes), None, row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of `pixels` pixels, `x_pixel` apart, of which a group's windows begin at `first`; beside
+    it are `zeros`. Of a `wide` pixel, a part may lie in the row."""
+
+    zeros: Value
+    first: Index
+    pixels: Index
+    x_pixel: Index
+    wide: bool
+
+    def vector(self, pixel: Index, channel: Index, seen: Value) -> Value:
+        """That of a pixel, counted from `first`, which would stand at `seen`."""
+        b, kind = pixel.b, self.zeros.type.pointee
+        at = self.first + pixel
+        if self.wide:
+            element = at * self.x_pixel + channel
+            return load_inside(b, seen, kind, element, self.pixels * self.x_pixel)
+        inside = b.icmp_unsigned("<", at.value, self.pixels.value)
+        place = b.select(inside, seen, b.bitcast(self.zeros, seen.type))
+        return load_vector(b, place, kind.count, element_bits(kind) // 8)
+
+
 def _group_sums(
-    b: ir.IRBuilder, args: Values, spec: DepthwiseSpec, channel: Index, unrolled: int | None
+    b: ir.IRBuilder,
+    args: Values,
+    spec: DepthwiseSpec,
+    channel: Index,
+    unrolled: int | None,
+    row: _Row | None = None,
 ) -> None:
-    """One vector of each wide pixel. What several pixels see of the image is loaded once."""
+    """One vector of each wide pixel. What several pixels see of the image is loaded once; `row`:
+    only where it lies in that."""
     y, x, w = args[:3]
-    taps_h, taps_w, x_row, x_pixel, width = indices(b, args[3:])
+    taps_h, taps_w, x_row, x_pixel, width, _ = indices(b, args[3:])
     lanes, size = spec.shape.lanes, spec.shape.dtype.size
     sums = _cleared_sums(b, spec.shape, lanes, spec.pixels)
     most = spec.taps[1] if spec.taps else 1
@@ -157,7 +210,11 @@ def _group_sums(
         place = lambda p, j: p * spec.repeat * spec.stride + j * spec.dilation
         places = {place(p, j): None for p in range(spec.pixels) for j in range(step)}
         for at in sorted(places):
-            value = load_vector(b, offset(seen, x_pixel * at), lanes, size)
+            pointer = offset(seen, x_pixel * at)
+            if row is None:
+                value = load_vector(b, pointer, lanes, size)
+            else:
+                value = row.vector(first * spec.dilation + at, channel, pointer)
             for p, total in enumerate(sums):
                 for j, factor in enumerate(factors):
                     if place(p, j) == at:
@@ -232,19 +289,22 @@ def _cleared_sums(b: ir.IRBuilder, shape: TileShape, lanes: int, count: int) -> 
 
 @lru_cache(maxsize=64)
 def _intrinsics(spec: DepthwiseSpec) -> dict[str, Any]:
-    """`group(y, x, w, taps_h, taps_w, x_row, x_pixel, width)`: a group, whose wide pixels are
-
-    `width` elements apart in y and taps as many in w; steps, in elements, go from one tap row and
-    one pixel to the next. `single(y, x, w, taps_h, taps_w, x_row, x_tap, w_row, w_tap, channels)`:
+    """`group(y, x, w, taps_h, taps_w, x_row, x_pixel, width, count)`: `count` elements of each wide
+    pixel of a group. These are `width` elements apart in y and taps as many in w; steps, in
+    elements, go from one tap row and one pixel to the next. `edge(..., first, pixels)`: the same at the pixel `first` of a row of so
+    many, which it reads alone. `single(y, x, w, taps_h, taps_w, x_row, x_tap, w_row, w_tap, channels)`:
     one pixel over any part of the window.
     """
     dtype = spec.shape.dtype
-    group, single = (f"depthwise_{n}_{spec.name}" for n in ("group", "single"))
+    names = group, edge, single = [
+        f"depthwise_{n}_{spec.name}" for n in ("group", "edge", "single")
+    ]
     made = (
-        Routine(f"{group}.{dtype}", dtype, "pppiiiii", lambda b, v: _emit_group(b, v, spec), True),
+        Routine(f"{group}.{dtype}", dtype, "pppiiiiii", lambda b, v: _emit_group(b, v, spec), True),
+        Routine(f"{edge}.{dtype}", dtype, "pppiiiiiiii", lambda b, v: _emit_edge(b, v, spec), True),
         Routine(f"{single}.{dtype}", dtype, "pppiiiiiii", lambda b, v: _emit_single(b, v, spec)),
     )
-    return {name: routine.intrinsic() for name, routine in zip((group, single), made)}
+    return {name: routine.intrinsic() for name, routine in zip(names, made)}
 
 
 def _emit_first_tap(b: ir.IRBuilder, values: Values) -> Value:
@@ -274,32 +334,45 @@ def depthwise_source(
     `channels`; the indices of `extra`; `begin, end`. A task is one row of output pixels.
     """
     sizes = [f"{n}_{a}" for n in ("in", "out", "kernel", "stride", "dilation", "pad") for a in "hw"]
-    arguments = arguments_of(spec.shape, "x weights y", ["batch", *sizes, "channels"], extra)
-    group, single = intrinsics = _intrinsics(spec)
+    arguments = arguments_of(spec.shape, "x weights y", ["batch", *sizes, "channels", "block"], extra)
+    group, edge, single = intrinsics = _intrinsics(spec)
     body = f"""
         width = {spec.repeat} * channels
         x_row = dilation_h * in_w * channels
-        inside_begin = ceil_div(pad_w, stride_w)
-        inside_end = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w + 1
-        inside_end = least(inside_end, out_w)
-        if inside_end - inside_begin < {spec.span} or width < {spec.shape.lanes}:
-            inside_end = inside_begin
-        for task in range(begin, end):
+        reach = {spec.span - 1} * stride_w + (kernel_w - 1) * dilation_w + 1
+        in_groups = out_w >= {spec.span} and width >= {spec.shape.lanes}
+        blocks = idiv(width, block)
+        if blocks < 1:
+            blocks = 1
+        for place in range((end - begin) * blocks):
+            part = idiv(place, end - begin)
+            task = begin + place - part * (end - begin)
+            first = part * block
+            count = width - first
+            if part + 1 < blocks:
+                count = block
             image = idiv(task, out_h)
             first_h = (task - image * out_h) * stride_h - pad_h
             low_h = first_tap(first_h, dilation_h)
             taps_h = least(kernel_h, first_tap(first_h - in_h, dilation_h)) - low_h
             lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
-            tap_row = advance(weights, low_h * kernel_w * width)
-            pixels = advance(y, task * out_w * channels)
+            lines = advance(lines, first)
+            tap_row = advance(weights, low_h * kernel_w * width + first)
+            pixels = advance(y, task * out_w * channels + first)
             w = 0
             while w < out_w:
-                if w >= inside_begin and w < inside_end:
-                    w = least(w, inside_end - {spec.span})
-                    {group}(
-                        advance(pixels, w * channels),
-                        advance(lines, (w * stride_w - pad_w) * channels),
-                        tap_row, taps_h, kernel_w, x_row, channels, width)
+                if in_groups:
+                    w = least(w, out_w - {spec.span})
+                    first_w = w * stride_w - pad_w
+                    at = advance(pixels, w * channels)
+                    seen = advance(lines, first_w * channels)
+                    if first_w >= 0 and first_w + reach <= in_w:
+                        {group}(
+                            at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count)
+                    else:
+                        {edge}(
+                            at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count,
+                            first_w, in_w)
                     w += {spec.span}
                 else:
                     first_w = w * stride_w - pad_w
@@ -310,10 +383,10 @@ def depthwise_source(
                         advance(lines, (first_w + low_w * dilation_w) * channels),
                         advance(tap_row, low_w * width),
                         taps_h, high_w - low_w, x_row, dilation_w * channels,
-                        kernel_w * width, width, channels)
+                        kernel_w * width, width, least(count, channels))
                     w += 1
         """
-    finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("0", "channels"))
+    finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("first", "least(first + count, channels)"))
     text = function_text(name, arguments, indented(body, 4), *finish)
-    known = {"advance": advance, "least": least, "ceil_div": ceil_div, "first_tap": first_tap}
+    known = {"advance": advance, "least": least, "first_tap": first_tap}
     return ContractionSource(name, text, arguments, "batch * out_h", 0, known | intrinsics)
