@@ -528,7 +528,9 @@ def assert_depthwise(
     spec = DepthwiseSpec(shape, kernel if is_known else None, strides[1], dilations[1])
     if is_known:
         spec = fitted_to_image(spec, channels, expected.shape[2], wide=True)
-    sizes |= {"channels": channels, "block": channel_block(spec, channels, x_shape[2])}
+    block = channel_block(spec, channels, x_shape[2])
+    assert isinstance(block, int)
+    sizes |= {"channels": channels, "block": block}
     depthwise_kernel(spec)(x, pack_depthwise(w, spec), y, splits=2, batch=len(x), **sizes)
     assert_close(y, expected.astype(dtype.numpy), kernel[0] * kernel[1])
 
@@ -570,6 +572,7 @@ def test_no_pixel_of_a_depthwise_row_is_computed_by_itself() -> None:
 def test_depthwise_rows_share_the_taps_of_a_block_of_channels() -> None:
     assert depthwise_calls(7, 200, 3) == [("edge", 96)] * 14 + [("edge", 104)] * 14
     assert {count for _, count in depthwise_calls(40, 200, 3)} == {200}
+    assert depthwise_calls(40, 200, 5)[-1] == ("edge", 104)
 
 
 @pytest.mark.parametrize(

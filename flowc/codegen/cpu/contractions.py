@@ -34,8 +34,8 @@ from flowc.codegen.cpu.convolution import (
 )
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
-    depthwise_source,
     channel_block,
+    depthwise_source,
     fitted_to_image,
     pack_depthwise,
 )

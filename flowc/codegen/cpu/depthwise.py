@@ -61,6 +61,7 @@ PIXELS = 4  # of a group, side by side
 SINGLE_VECTORS = 4  # vectors of channels side by side, for a pixel by itself
 FEW_VECTORS = 4  # of channels: with more, what the last one computes twice counts for little
 SHORT_ROW = 32  # pixels: of longer rows, parts of all pixels are slower to fetch than whole ones
+TAPS_BYTES = 16 << 10  # more of them do not stay in the first cache beside what they are for
 BLOCK_BYTES = 384  # of the channels of a pixel: six lines
 # Taps whose code stands one after another: of a whole window, else of a part of each of its rows.
 MOST_UNROLLED, MOST_UNROLLED_IN_ROW = 64, 16
@@ -117,10 +118,13 @@ def channel_block(spec: DepthwiseSpec, channels: Dim, row: Dim) -> Dim:
     """How many channels all rows are done for before the next ones, where images have rows of so
     many pixels: what the windows share of these, and their taps, stay in the first cache."""
     width = maximum(1, spec.repeat * channels)
-    block = BLOCK_BYTES // spec.shape.dtype.size
-    if spec.repeat > 1 or not isinstance(row, int) or row > SHORT_ROW or spec.shape.lanes > block:
+    size = spec.shape.dtype.size
+    is_short = isinstance(row, int) and row <= SHORT_ROW
+    taps = math.prod(spec.taps) if spec.taps else 0
+    has_many = isinstance(channels, int) and taps * channels * size > TAPS_BYTES
+    if spec.repeat > 1 or not (is_short or has_many):
         return width
-    return minimum(width, block)
+    return minimum(width, max(spec.shape.lanes, BLOCK_BYTES // size))
 
 
 def pack_depthwise(weights: Array, spec: DepthwiseSpec) -> Array:
@@ -165,8 +169,8 @@ def _emit_edge(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of `pixels` pixels, `x_pixel` apart, of which a group's windows begin at `first`; beside
-    it are `zeros`. Of a `wide` pixel, a part may lie in the row."""
+    """A row of `pixels` pixels, `x_pixel` apart, of which a group's windows begin at `first`. Beside
+    it are `zeros`; of a `wide` pixel, a part may lie in the row."""
 
     zeros: Value
     first: Index
@@ -290,10 +294,11 @@ def _cleared_sums(b: ir.IRBuilder, shape: TileShape, lanes: int, count: int) -> 
 @lru_cache(maxsize=64)
 def _intrinsics(spec: DepthwiseSpec) -> dict[str, Any]:
     """`group(y, x, w, taps_h, taps_w, x_row, x_pixel, width, count)`: `count` elements of each wide
+
     pixel of a group. These are `width` elements apart in y and taps as many in w; steps, in
-    elements, go from one tap row and one pixel to the next. `edge(..., first, pixels)`: the same at the pixel `first` of a row of so
-    many, which it reads alone. `single(y, x, w, taps_h, taps_w, x_row, x_tap, w_row, w_tap, channels)`:
-    one pixel over any part of the window.
+    elements, go from one tap row and one pixel to the next. `edge(..., first, pixels)`: the same at
+    the pixel `first` of a row of so many, of which it reads no other. `single(y, x, w, taps_h,
+    taps_w, x_row, x_tap, w_row, w_tap, channels)`: one pixel over any part of the window.
     """
     dtype = spec.shape.dtype
     names = group, edge, single = [
@@ -331,10 +336,13 @@ def depthwise_source(
 
     A channel multiplier above 1 is a `conv_source` with one group to a channel. Arguments: `x,
     weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
-    `channels`; the indices of `extra`; `begin, end`. A task is one row of output pixels.
+    `channels` and `block` (`channel_block`); the indices of `extra`; `begin, end`. A task is one row
+    of output pixels.
     """
     sizes = [f"{n}_{a}" for n in ("in", "out", "kernel", "stride", "dilation", "pad") for a in "hw"]
-    arguments = arguments_of(spec.shape, "x weights y", ["batch", *sizes, "channels", "block"], extra)
+    arguments = arguments_of(
+        spec.shape, "x weights y", ["batch", *sizes, "channels", "block"], extra
+    )
     group, edge, single = intrinsics = _intrinsics(spec)
     body = f"""
         width = {spec.repeat} * channels
@@ -386,7 +394,9 @@ def depthwise_source(
                         kernel_w * width, width, least(count, channels))
                     w += 1
         """
-    finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("first", "least(first + count, channels)"))
+    finish = epilogue(
+        8, ("task * out_w", "(task + 1) * out_w"), ("first", "least(first + count, channels)")
+    )
     text = function_text(name, arguments, indented(body, 4), *finish)
     known = {"advance": advance, "least": least, "first_tap": first_tap}
     return ContractionSource(name, text, arguments, "batch * out_h", 0, known | intrinsics)
