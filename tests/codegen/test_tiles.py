@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import compiled_ir
 import numpy as np
 import pytest
 from compiled_source import Compiled
@@ -44,8 +45,10 @@ from flowc.codegen.cpu.packing import (
 )
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
+from flowc.ir.builder import Builder
 from flowc.ir.dims import Symbol, evaluate, parse_dim, symbol
 from flowc.ir.lowering import Convolution
+from flowc.ir.types import tensor_type
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
 
@@ -595,3 +598,14 @@ def test_a_target_gets_its_own_vectors_and_calls_nothing_but_memset(name: str, a
 def test_a_dtype_without_vector_arithmetic_is_refused() -> None:
     with pytest.raises(TypeError, match="c64"):
         tile_shape(dtypes.c64, 256)
+
+
+def test_what_follows_a_depthwise_convolution_has_every_block_of_channels_once() -> None:
+    b = Builder()
+    image = b.parameter("x", tensor_type(dtypes.f32, (1, 6, 7, 200)))
+    attrs = {"strides": (1, 1, 1, 1), "padding": "SAME"}
+    y = b.depthwise_conv2d(image, b.const(values((3, 3, 200, 1), dtypes.f32)), **attrs)
+    y = b.add(b.add(y, y), b.const(values((200,), dtypes.f32)))
+    compiled = compiled_ir.Compiled(b.build([y]))
+    assert len(compiled.plan.steps) == 1
+    compiled.check(values(image.dims, dtypes.f32, 1))

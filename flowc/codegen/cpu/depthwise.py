@@ -169,8 +169,8 @@ def _emit_edge(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of `pixels` pixels, `x_pixel` apart, of which a group's windows begin at `first`. Beside
-    it are `zeros`; of a `wide` pixel, a part may lie in the row."""
+    """A row of `pixels` pixels, `x_pixel` apart; a group's windows begin at `first`. Beside it
+    are `zeros`; of a `wide` pixel, a part may lie in the row."""
 
     zeros: Value
     first: Index
@@ -336,29 +336,25 @@ def depthwise_source(
 
     A channel multiplier above 1 is a `conv_source` with one group to a channel. Arguments: `x,
     weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
-    `channels` and `block` (`channel_block`); the indices of `extra`; `begin, end`. A task is one row
-    of output pixels.
+    `channels`, `block` (see `channel_block`); the indices of `extra`; `begin, end`. A task is one
+    row of output pixels.
     """
     sizes = [f"{n}_{a}" for n in ("in", "out", "kernel", "stride", "dilation", "pad") for a in "hw"]
-    arguments = arguments_of(
-        spec.shape, "x weights y", ["batch", *sizes, "channels", "block"], extra
-    )
+    numbers = ["batch", *sizes, "channels", "block"]
+    arguments = arguments_of(spec.shape, "x weights y", numbers, extra)
     group, edge, single = intrinsics = _intrinsics(spec)
     body = f"""
         width = {spec.repeat} * channels
         x_row = dilation_h * in_w * channels
         reach = {spec.span - 1} * stride_w + (kernel_w - 1) * dilation_w + 1
         in_groups = out_w >= {spec.span} and width >= {spec.shape.lanes}
-        blocks = idiv(width, block)
-        if blocks < 1:
-            blocks = 1
+        blocks = idiv(width, block) if width > block else 1
         for place in range((end - begin) * blocks):
             part = idiv(place, end - begin)
             task = begin + place - part * (end - begin)
             first = part * block
-            count = width - first
-            if part + 1 < blocks:
-                count = block
+            count = block if part + 1 < blocks else width - first
+            last = least(first + count, channels)
             image = idiv(task, out_h)
             first_h = (task - image * out_h) * stride_h - pad_h
             low_h = first_tap(first_h, dilation_h)
@@ -394,9 +390,7 @@ def depthwise_source(
                         kernel_w * width, width, least(count, channels))
                     w += 1
         """
-    finish = epilogue(
-        8, ("task * out_w", "(task + 1) * out_w"), ("first", "least(first + count, channels)")
-    )
+    finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("first", "last"))
     text = function_text(name, arguments, indented(body, 4), *finish)
     known = {"advance": advance, "least": least, "first_tap": first_tap}
     return ContractionSource(name, text, arguments, "batch * out_h", 0, known | intrinsics)
