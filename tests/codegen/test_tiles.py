@@ -560,7 +560,9 @@ def depthwise_calls(side: int, channels: int, taps: int, stride: int = 1) -> lis
     )
     sizes |= {"channels": channels, "block": channel_block(spec, channels, side), "batch": 1}
     ints = [sizes.get(a.name, 0) for a in source.arguments[:-2]]
-    known[source.name](*ints, 0, out)
+    given = {a.name: i for a, i in zip(source.arguments, ints)}
+    tasks = parse_dim(source.tasks, given)
+    known[source.name](*ints, 0, tasks)
     return found
 
 
@@ -576,6 +578,7 @@ def test_depthwise_rows_share_the_taps_of_a_block_of_channels() -> None:
     assert depthwise_calls(7, 200, 3) == [("edge", 96)] * 14 + [("edge", 104)] * 14
     assert {count for _, count in depthwise_calls(40, 200, 3)} == {200}
     assert depthwise_calls(40, 200, 5)[-1] == ("edge", 104)
+    assert depthwise_calls(7, 1152, 3) == [("edge", 96)] * (2 * 7 * 12)  # 84 tasks for threads
 
 
 @pytest.mark.parametrize(

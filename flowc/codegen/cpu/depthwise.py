@@ -336,8 +336,8 @@ def depthwise_source(
 
     A channel multiplier above 1 is a `conv_source` with one group to a channel. Arguments: `x,
     weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
-    `channels`, `block` (see `channel_block`); the indices of `extra`; `begin, end`. A task is one
-    row of output pixels.
+    `channels`, `block` (see `channel_block`); the indices of `extra`; `begin, end`. A task is a
+    block of channels of one row of output pixels.
     """
     sizes = [f"{n}_{a}" for n in ("in", "out", "kernel", "stride", "dilation", "pad") for a in "hw"]
     numbers = ["batch", *sizes, "channels", "block"]
@@ -348,21 +348,21 @@ def depthwise_source(
         x_row = dilation_h * in_w * channels
         reach = {spec.span - 1} * stride_w + (kernel_w - 1) * dilation_w + 1
         in_groups = out_w >= {spec.span} and width >= {spec.shape.lanes}
-        blocks = idiv(width, block) if width > block else 1
-        for place in range((end - begin) * blocks):
-            part = idiv(place, end - begin)
-            task = begin + place - part * (end - begin)
+        rows = batch * out_h
+        for task in range(begin, end):
+            part = idiv(task, rows)
+            row = task - part * rows
             first = part * block
-            count = block if part + 1 < blocks else width - first
+            count = width - first if width - first < 2 * block else block
             last = least(first + count, channels)
-            image = idiv(task, out_h)
-            first_h = (task - image * out_h) * stride_h - pad_h
+            image = idiv(row, out_h)
+            first_h = (row - image * out_h) * stride_h - pad_h
             low_h = first_tap(first_h, dilation_h)
             taps_h = least(kernel_h, first_tap(first_h - in_h, dilation_h)) - low_h
             lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
             lines = advance(lines, first)
             tap_row = advance(weights, low_h * kernel_w * width + first)
-            pixels = advance(y, task * out_w * channels + first)
+            pixels = advance(y, row * out_w * channels + first)
             w = 0
             while w < out_w:
                 if in_groups:
@@ -390,7 +390,8 @@ def depthwise_source(
                         kernel_w * width, width, least(count, channels))
                     w += 1
         """
-    finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("first", "last"))
+    finish = epilogue(8, ("row * out_w", "(row + 1) * out_w"), ("first", "last"))
     text = function_text(name, arguments, indented(body, 4), *finish)
     known = {"advance": advance, "least": least, "first_tap": first_tap}
-    return ContractionSource(name, text, arguments, "batch * out_h", 0, known | intrinsics)
+    tasks = f"batch * out_h * max(1, {spec.repeat} * channels // block)"
+    return ContractionSource(name, text, arguments, tasks, 0, known | intrinsics)
