@@ -337,7 +337,8 @@ def depthwise_source(
     A channel multiplier above 1 is a `conv_source` with one group to a channel. Arguments: `x,
     weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
     `channels`, `block` (see `channel_block`); the indices of `extra`; `begin, end`. A task is a
-    block of channels of one row of output pixels.
+    block of channels of one row of output pixels; of the tasks that it has, a worker does all rows
+    for one block before the next.
     """
     sizes = [f"{n}_{a}" for n in ("in", "out", "kernel", "stride", "dilation", "pad") for a in "hw"]
     numbers = ["batch", *sizes, "channels", "block"]
@@ -348,49 +349,49 @@ def depthwise_source(
         x_row = dilation_h * in_w * channels
         reach = {spec.span - 1} * stride_w + (kernel_w - 1) * dilation_w + 1
         in_groups = out_w >= {spec.span} and width >= {spec.shape.lanes}
-        rows = batch * out_h
-        for task in range(begin, end):
-            part = idiv(task, rows)
-            row = task - part * rows
+        blocks = idiv(width, block) if width > block else 1
+        for part in range(blocks):
             first = part * block
-            count = width - first if width - first < 2 * block else block
+            count = block if part + 1 < blocks else width - first
             last = least(first + count, channels)
-            image = idiv(row, out_h)
-            first_h = (row - image * out_h) * stride_h - pad_h
-            low_h = first_tap(first_h, dilation_h)
-            taps_h = least(kernel_h, first_tap(first_h - in_h, dilation_h)) - low_h
-            lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
-            lines = advance(lines, first)
-            tap_row = advance(weights, low_h * kernel_w * width + first)
-            pixels = advance(y, row * out_w * channels + first)
-            w = 0
-            while w < out_w:
-                if in_groups:
-                    w = least(w, out_w - {spec.span})
-                    first_w = w * stride_w - pad_w
-                    at = advance(pixels, w * channels)
-                    seen = advance(lines, first_w * channels)
-                    if first_w >= 0 and first_w + reach <= in_w:
-                        {group}(
-                            at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count)
+            behind = blocks - 1 - part
+            for row in range(idiv(begin + behind, blocks), idiv(end + behind, blocks)):
+                image = idiv(row, out_h)
+                first_h = (row - image * out_h) * stride_h - pad_h
+                low_h = first_tap(first_h, dilation_h)
+                taps_h = least(kernel_h, first_tap(first_h - in_h, dilation_h)) - low_h
+                lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
+                lines = advance(lines, first)
+                tap_row = advance(weights, low_h * kernel_w * width + first)
+                pixels = advance(y, row * out_w * channels + first)
+                w = 0
+                while w < out_w:
+                    if in_groups:
+                        w = least(w, out_w - {spec.span})
+                        first_w = w * stride_w - pad_w
+                        at = advance(pixels, w * channels)
+                        seen = advance(lines, first_w * channels)
+                        if first_w >= 0 and first_w + reach <= in_w:
+                            {group}(
+                                at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count)
+                        else:
+                            {edge}(
+                                at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count,
+                                first_w, in_w)
+                        w += {spec.span}
                     else:
-                        {edge}(
-                            at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count,
-                            first_w, in_w)
-                    w += {spec.span}
-                else:
-                    first_w = w * stride_w - pad_w
-                    low_w = first_tap(first_w, dilation_w)
-                    high_w = least(kernel_w, first_tap(first_w - in_w, dilation_w))
-                    {single}(
-                        advance(pixels, w * channels),
-                        advance(lines, (first_w + low_w * dilation_w) * channels),
-                        advance(tap_row, low_w * width),
-                        taps_h, high_w - low_w, x_row, dilation_w * channels,
-                        kernel_w * width, width, least(count, channels))
-                    w += 1
+                        first_w = w * stride_w - pad_w
+                        low_w = first_tap(first_w, dilation_w)
+                        high_w = least(kernel_w, first_tap(first_w - in_w, dilation_w))
+                        {single}(
+                            advance(pixels, w * channels),
+                            advance(lines, (first_w + low_w * dilation_w) * channels),
+                            advance(tap_row, low_w * width),
+                            taps_h, high_w - low_w, x_row, dilation_w * channels,
+                            kernel_w * width, width, least(count, channels))
+                        w += 1
         """
-    finish = epilogue(8, ("row * out_w", "(row + 1) * out_w"), ("first", "last"))
+    finish = epilogue(12, ("row * out_w", "(row + 1) * out_w"), ("first", "last"))
     text = function_text(name, arguments, indented(body, 4), *finish)
     known = {"advance": advance, "least": least, "first_tap": first_tap}
     tasks = f"batch * out_h * max(1, {spec.repeat} * channels // block)"
