@@ -530,7 +530,8 @@ def assert_depthwise(
     )
     spec = DepthwiseSpec(shape, kernel if is_known else None, strides[1], dilations[1])
     if is_known:
-        spec = fitted_to_image(spec, channels, expected.shape[2], wide=True)
+        inside = x_shape[2] - (kernel[1] - 1) * dilations[1]
+        spec = fitted_to_image(spec, channels, expected.shape[2], inside, wide=True)
     block = channel_block(spec, channels, x_shape[2])
     assert isinstance(block, int)
     sizes |= {"channels": channels, "block": block}
@@ -542,7 +543,7 @@ def depthwise_calls(side: int, channels: int, taps: int, stride: int = 1) -> lis
     """What the kernel of a square map calls: the routine, and of a group its channels."""
     out = -(-side // stride)
     spec = DepthwiseSpec(shape_for(dtypes.f32, 512), (taps, taps), stride)
-    spec = fitted_to_image(spec, channels, out, wide=True)
+    spec = fitted_to_image(spec, channels, out, side + 1 - taps, wide=True)
     source = depthwise_source(spec)
     found: list[tuple] = []
     known: dict = {"idiv": lambda a, b: a // b, "least": min, "ceil_div": lambda a, b: -(-a // b)}
@@ -567,18 +568,18 @@ def depthwise_calls(side: int, channels: int, taps: int, stride: int = 1) -> lis
 
 
 def test_no_pixel_of_a_depthwise_row_is_computed_by_itself() -> None:
-    assert depthwise_calls(7, 32, 5) == [("edge", 32)] * 14
-    assert depthwise_calls(8, 24, 3) == [("edge", 48)] * 8
-    assert depthwise_calls(14, 32, 5, stride=2) == [("edge", 32)] * 14
+    assert depthwise_calls(7, 32, 5) == [("edge", 32)] * 7
+    assert depthwise_calls(14, 32, 5, stride=2) == [("edge", 32)] * 7
     assert [kind for kind, _ in depthwise_calls(2, 32, 3)] == ["edge"] * 2
-    assert depthwise_calls(14, 32, 3)[:4] == [("edge", 32), *[("group", 32)] * 2, ("edge", 32)]
+    assert depthwise_calls(28, 32, 3)[:7] == [("edge", 32), *[("group", 32)] * 5, ("edge", 32)]
+    assert len(depthwise_calls(28, 32, 5)) == 4 * 28
 
 
 def test_depthwise_rows_share_the_taps_of_a_block_of_channels() -> None:
-    assert depthwise_calls(7, 200, 3) == [("edge", 96)] * 14 + [("edge", 104)] * 14
+    assert depthwise_calls(7, 200, 3) == [("edge", 96)] * 7 + [("edge", 104)] * 7
     assert {count for _, count in depthwise_calls(40, 200, 3)} == {200}
     assert depthwise_calls(40, 200, 5)[-1] == ("edge", 104)
-    assert depthwise_calls(7, 1152, 3) == [("edge", 96)] * (2 * 7 * 12)  # 84 tasks for threads
+    assert depthwise_calls(7, 1152, 3) == [("edge", 96)] * (7 * 12)  # 84 tasks for threads
 
 
 @pytest.mark.parametrize(

@@ -357,7 +357,9 @@ def _convolution(
             lowering.strides[1],
             lowering.dilations[1],
         )
-        spec = fitted_to_image(spec, n, result[2], wide=constant is not None)
+        # Of windows that move by one pixel, as many as fit lie inside.
+        inside = image[2] - (window[1] - 1) * lowering.dilations[1]
+        spec = fitted_to_image(spec, n, result[2], inside, wide=constant is not None)
         ints["block"] = channel_block(spec, n, image[2])
         source = depthwise_source(spec, finish.hook, extra=finish.extra)
         if constant is None:

@@ -3,10 +3,10 @@
 In: a `DepthwiseSpec`. Out: kernel source, and the packing of its weights.
 
 Pixels are computed in groups that share what they load of the taps and of the image; where windows
-reach beyond a row of the image, what lies there is zeros that are not read. Rows that are shorter
-than a group are computed pixel by pixel, over the taps that each sees. Where channels do not fill
-vectors and windows move by one pixel, several pixels side by side are taken as one wide pixel,
-whose channels do.
+reach beyond a row of the image, what lies there is zeros that are not read. Where channels do not
+fill vectors and windows move by one pixel, several pixels side by side are taken as one wide pixel,
+whose channels do; then groups are of pixels whose windows lie inside the image. Every other pixel
+is computed by itself, over the taps that it sees.
 
 Invariant: each output is one chain of multiply-adds over the taps in order, however many pixels
 and channels are done side by side; so a group may be moved back over pixels that are done.
@@ -42,13 +42,12 @@ from flowc.codegen.llvm.vector_ir import (
     Value,
     Values,
     advance,
+    ceil_div,
     counted_loop,
-    element_bits,
     element_type,
     index_range,
     indices,
     least,
-    load_inside,
     load_vector,
     multiply_add,
     offset,
@@ -57,14 +56,15 @@ from flowc.codegen.llvm.vector_ir import (
 from flowc.ir.dims import Dim, maximum, minimum
 from flowc_runtime.native.writer import i64
 
-PIXELS = 4  # of a group, side by side
+PIXELS = 8  # of a group, at most: each multiply-add waits for the one before of its pixel
+# With more taps in a row, there are no registers for so many; with few, long rows come too slowly.
+FEW_PIXELS, MANY_TAPS, FEW_TAPS, PIXELS_OF_FEW_TAPS = 4, 7, 3, 16
 SINGLE_VECTORS = 4  # vectors of channels side by side, for a pixel by itself
 FEW_VECTORS = 4  # of channels: with more, what the last one computes twice counts for little
 SHORT_ROW = 32  # pixels: of longer rows, parts of all pixels are slower to fetch than whole ones
 TAPS_BYTES = 16 << 10  # more of them do not stay in the first cache beside what they are for
 BLOCK_BYTES = 384  # of the channels of a pixel: six lines
-# Taps whose code stands one after another: of a whole window, else of a part of each of its rows.
-MOST_UNROLLED, MOST_UNROLLED_IN_ROW = 64, 16
+MOST_UNROLLED = 16  # taps, of a window or a row of it, whose code stands one after another
 
 Taps = tuple[int, int]
 
@@ -84,7 +84,7 @@ class DepthwiseSpec:
     stride: int = 1
     dilation: int = 1
     repeat: int = 1
-    pixels: int = PIXELS
+    pixels: int = FEW_PIXELS
     lanes: int = 0
 
     @property
@@ -99,19 +99,30 @@ class DepthwiseSpec:
         return f"{window}_{steps}_{self.shape.lanes}_{self.lanes}"
 
 
-def fitted_to_image(spec: DepthwiseSpec, channels: Dim, row: Dim, wide: bool) -> DepthwiseSpec:
-    """The same for images of that many channels, with `row` pixels in a row of the output. `wide`:
-    weights can be packed for wide pixels."""
+def fitted_to_image(
+    spec: DepthwiseSpec, channels: Dim, row: Dim, inside: Dim, wide: bool
+) -> DepthwiseSpec:
+    """The same for images of that many channels, with `row` pixels in a row of the output, `inside`
+    of them with windows inside the image if these move by one pixel. `wide`: weights can be packed
+    for wide pixels."""
     lanes = spec.shape.lanes
     if not isinstance(channels, int) or channels < 1:
         return spec
     halves = min(lanes, 1 << channels.bit_length() - 1)
     repeat = lanes // math.gcd(channels, lanes)
-    pixels = max(1, min(PIXELS, row)) if isinstance(row, int) else PIXELS
-    groups = min(PIXELS, row // repeat) if isinstance(row, int) else PIXELS
-    if wide and spec.stride == 1 and channels < FEW_VECTORS * lanes and repeat > 1 and groups > 0:
-        return replace(spec, repeat=repeat, pixels=groups, lanes=halves)
+    groups = max(0, inside) // repeat if isinstance(inside, int) else FEW_PIXELS
+    if wide and spec.stride == 1 and channels < FEW_VECTORS * lanes and repeat > 1 and groups:
+        return replace(spec, repeat=repeat, pixels=min(FEW_PIXELS, groups), lanes=halves)
+    pixels = _even_groups(spec, row) if isinstance(row, int) else FEW_PIXELS
     return replace(spec, shape=replace(spec.shape, lanes=halves), pixels=pixels, lanes=halves)
+
+
+def _even_groups(spec: DepthwiseSpec, row: int) -> int:
+    """How many pixels a group has of a row of so many: as many as its others, as far as it goes."""
+    taps = spec.taps[1] if spec.taps else 1
+    is_long = taps <= FEW_TAPS and row > PIXELS_OF_FEW_TAPS
+    most = FEW_PIXELS if is_long or taps > MANY_TAPS else PIXELS
+    return -(-row // -(-row // most)) if row > 0 else 1
 
 
 def channel_block(spec: DepthwiseSpec, channels: Dim, row: Dim) -> Dim:
@@ -137,57 +148,47 @@ def pack_depthwise(weights: Array, spec: DepthwiseSpec) -> Array:
 
 
 def _emit_group(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
-    """Whole windows of a known size are unrolled (large ones in part); every other window is a loop
-
-    over its taps. The last vector of channels is moved back to end where the channels end: those it
-    shares with the one before are computed twice, to the same values.
-    """
+    """The last vector of channels is moved back to end where the channels end: those it shares with
+    the one before are computed twice, to the same values."""
     taps_h, *_, count = indices(b, args[3:])
     lanes = spec.shape.lanes
     with counted_loop(b, count, lanes) as first:
         channel = first.least(count - lanes)
         if spec.taps is None or math.prod(spec.taps) > MOST_UNROLLED:
-            _group_sums(b, args, spec, channel, None)
+            _group_sums(b, args, spec, channel)
             return
         with b.if_else(taps_h.compare("==", spec.taps[0])) as (whole, part):
             with whole:
-                _group_sums(b, args, spec, channel, spec.taps[0])
+                _group_sums(b, args, spec, channel, rows=spec.taps[0])
             with part:
-                _group_sums(b, args, spec, channel, None)
+                _group_sums(b, args, spec, channel)
 
 
 def _emit_edge(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
-    """A group whose windows may reach beyond the row, one row of its taps at a time."""
+    """A group whose windows may reach beyond the row."""
     *group, first, pixels = args
-    x_pixel, _, count = indices(b, group[-3:])
+    count = Index(b, group[-1])
     lanes = spec.shape.lanes
     zeros = _cleared_sums(b, spec.shape, lanes, 1)[0]
-    row = _Row(zeros, Index(b, first), Index(b, pixels), x_pixel, spec.repeat > 1)
+    row = _Row(zeros, Index(b, first), Index(b, pixels))
     with counted_loop(b, count, lanes) as channel:
-        _group_sums(b, group, spec, channel.least(count - lanes), None, row)
+        _group_sums(b, group, spec, channel.least(count - lanes), row)
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of `pixels` pixels, `x_pixel` apart; a group's windows begin at `first`. Beside it
-    are `zeros`; of a `wide` pixel, a part may lie in the row."""
+    """A row of `pixels` pixels, beside which are `zeros`. A group's windows begin at `first`."""
 
     zeros: Value
     first: Index
     pixels: Index
-    x_pixel: Index
-    wide: bool
 
-    def vector(self, pixel: Index, channel: Index, seen: Value) -> Value:
+    def vector(self, pixel: Index, seen: Value, size: int) -> Value:
         """That of a pixel, counted from `first`, which would stand at `seen`."""
         b, kind = pixel.b, self.zeros.type.pointee
-        at = self.first + pixel
-        if self.wide:
-            element = at * self.x_pixel + channel
-            return load_inside(b, seen, kind, element, self.pixels * self.x_pixel)
-        inside = b.icmp_unsigned("<", at.value, self.pixels.value)
+        inside = b.icmp_unsigned("<", (self.first + pixel).value, self.pixels.value)
         place = b.select(inside, seen, b.bitcast(self.zeros, seen.type))
-        return load_vector(b, place, kind.count, element_bits(kind) // 8)
+        return load_vector(b, place, kind.count, size)
 
 
 def _group_sums(
@@ -195,17 +196,17 @@ def _group_sums(
     args: Values,
     spec: DepthwiseSpec,
     channel: Index,
-    unrolled: int | None,
     row: _Row | None = None,
+    rows: int = 0,
 ) -> None:
     """One vector of each wide pixel. What several pixels see of the image is loaded once; `row`:
-    only where it lies in that."""
+    only where it lies in that. `rows`: of taps, where they stand one after another."""
     y, x, w = args[:3]
     taps_h, taps_w, x_row, x_pixel, width, _ = indices(b, args[3:])
     lanes, size = spec.shape.lanes, spec.shape.dtype.size
     sums = _cleared_sums(b, spec.shape, lanes, spec.pixels)
     most = spec.taps[1] if spec.taps else 1
-    step = max(n for n in range(1, MOST_UNROLLED_IN_ROW + 1) if most % n == 0)
+    step = max(n for n in range(1, MOST_UNROLLED + 1) if most % n == 0)
 
     def add_taps(i: Index, first: Index) -> None:
         taps = offset(w, (i * taps_w + first) * width + channel)
@@ -218,14 +219,14 @@ def _group_sums(
             if row is None:
                 value = load_vector(b, pointer, lanes, size)
             else:
-                value = row.vector(first * spec.dilation + at, channel, pointer)
+                value = row.vector(first * spec.dilation + at, pointer, size)
             for p, total in enumerate(sums):
                 for j, factor in enumerate(factors):
                     if place(p, j) == at:
                         b.store(multiply_add(b, value, factor, b.load(total)), total)
 
-    if unrolled is not None and step == most:
-        for i in range(unrolled):
+    if rows:
+        for i in range(rows):
             add_taps(Index(b, i64(i)), Index(b, i64(0)))
     elif spec.taps is not None and step == most:
         with counted_loop(b, taps_h) as i:
@@ -344,11 +345,28 @@ def depthwise_source(
     numbers = ["batch", *sizes, "channels", "block"]
     arguments = arguments_of(spec.shape, "x weights y", numbers, extra)
     group, edge, single = intrinsics = _intrinsics(spec)
+    common = "at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count"
+    if spec.repeat > 1:
+        last = "(in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w"
+        groups_begin, groups_end = "ceil_div(pad_w, stride_w)", f"least({last} + 1, out_w)"
+        group_lines = f"{group}({common})"
+    else:
+        groups_begin, groups_end = "0", "out_w"
+        group_lines = f"""
+            if first_w >= 0 and first_w + reach <= in_w:
+                {group}({common})
+            else:
+                {edge}({common}, first_w, in_w)
+            """
+    group_lines = indented(group_lines, 24)
     body = f"""
         width = {spec.repeat} * channels
         x_row = dilation_h * in_w * channels
         reach = {spec.span - 1} * stride_w + (kernel_w - 1) * dilation_w + 1
-        in_groups = out_w >= {spec.span} and width >= {spec.shape.lanes}
+        groups_begin = {groups_begin}
+        groups_end = {groups_end}
+        if groups_end - groups_begin < {spec.span} or width < {spec.shape.lanes}:
+            groups_end = groups_begin
         blocks = idiv(width, block) if width > block else 1
         for part in range(blocks):
             first = part * block
@@ -366,18 +384,12 @@ def depthwise_source(
                 pixels = advance(y, row * out_w * channels + first)
                 w = 0
                 while w < out_w:
-                    if in_groups:
-                        w = least(w, out_w - {spec.span})
+                    if w >= groups_begin and w < groups_end:
+                        w = least(w, groups_end - {spec.span})
                         first_w = w * stride_w - pad_w
                         at = advance(pixels, w * channels)
                         seen = advance(lines, first_w * channels)
-                        if first_w >= 0 and first_w + reach <= in_w:
-                            {group}(
-                                at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count)
-                        else:
-                            {edge}(
-                                at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count,
-                                first_w, in_w)
+{group_lines}
                         w += {spec.span}
                     else:
                         first_w = w * stride_w - pad_w
@@ -393,6 +405,6 @@ def depthwise_source(
         """
     finish = epilogue(12, ("row * out_w", "(row + 1) * out_w"), ("first", "last"))
     text = function_text(name, arguments, indented(body, 4), *finish)
-    known = {"advance": advance, "least": least, "first_tap": first_tap}
+    known = {"advance": advance, "least": least, "ceil_div": ceil_div, "first_tap": first_tap}
     tasks = f"batch * out_h * max(1, {spec.repeat} * channels // block)"
     return ContractionSource(name, text, arguments, tasks, 0, known | intrinsics)

@@ -37,11 +37,6 @@ def element_type(dtype: DType) -> ir.Type:
     return ir_type(dtype)
 
 
-def element_bits(vector: ir.VectorType) -> int:
-    kind = vector.element
-    return kind.width if isinstance(kind, ir.IntType) else 32 if kind == ir.FloatType() else 64
-
-
 class Index(Quantity):
     """An int64 in IR."""
 
@@ -144,24 +139,6 @@ def while_positive(b: ir.IRBuilder, counter: Counter) -> Iterator[None]:
 def load_vector(b: ir.IRBuilder, pointer: Value, lanes: int, align: int) -> Value:
     vector = ir.VectorType(pointer.type.pointee, lanes)
     return b.load(b.bitcast(pointer, vector.as_pointer()), align=align)
-
-
-def load_inside(
-    b: ir.IRBuilder, pointer: Value, kind: ir.VectorType, element: Index, count: Index
-) -> Value:
-    """A vector of the elements from `pointer` on, which is number `element` of `count`: zeros for
-    those below 0 and from `count` on, whose memory is not read."""
-    lanes = ir.VectorType(I64, kind.count)
-    steps = ir.Constant(lanes, list(range(kind.count)))
-    places = b.add(broadcast(b, element.value, kind.count), steps)
-    inside = b.icmp_unsigned("<", places, broadcast(b, count.value, kind.count))
-    letter, bits = "i" if isinstance(kind.element, ir.IntType) else "f", element_bits(kind)
-    name = f"llvm.masked.load.v{kind.count}{letter}{bits}.p0"
-    types = [kind.as_pointer(), I32, inside.type, kind]
-    function = declare(b.module, name, ir.FunctionType(kind, types))
-    aligned = ir.Constant(I32, bits // 8)
-    place = b.bitcast(pointer, kind.as_pointer())
-    return b.call(function, [place, aligned, inside, ir.Constant(kind, None)])
 
 
 def store_vector(b: ir.IRBuilder, value: Value, pointer: Value, align: int) -> None:
