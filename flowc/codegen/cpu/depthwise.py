@@ -5,8 +5,8 @@ In: a `DepthwiseSpec`. Out: kernel source, and the packing of its weights.
 Pixels are computed in groups that share what they load of the taps and of the image; where windows
 reach beyond a row of the image, what lies there is zeros that are not read. Where channels do not
 fill vectors and windows move by one pixel, several pixels side by side are taken as one wide pixel,
-whose channels do; then groups are of pixels whose windows lie inside the image. Every other pixel
-is computed by itself, over the taps that it sees.
+whose channels do. With these, and in long rows with few taps, groups are of pixels whose windows
+lie inside the image; every other pixel is computed by itself, over the taps that it sees.
 
 Invariant: each output is one chain of multiply-adds over the taps in order, however many pixels
 and channels are done side by side; so a group may be moved back over pixels that are done.
@@ -74,6 +74,7 @@ class DepthwiseSpec:
     """The structure of a depthwise convolution: the window that it is to be fast for, where that is
     known, and its `stride` and `dilation` along a row.
 
+    `edges`: whether windows of a group may reach beyond the row.
     A group is `pixels` wide pixels, each of which is `repeat` pixels; a vector of it has as many
     lanes as `shape`. Of a pixel by itself a vector has `lanes`, which are at most its channels
     where these are known, and otherwise those of `shape`.
@@ -85,6 +86,7 @@ class DepthwiseSpec:
     dilation: int = 1
     repeat: int = 1
     pixels: int = FEW_PIXELS
+    edges: bool = False
     lanes: int = 0
 
     @property
@@ -113,16 +115,16 @@ def fitted_to_image(
     groups = max(0, inside) // repeat if isinstance(inside, int) else FEW_PIXELS
     if wide and spec.stride == 1 and channels < FEW_VECTORS * lanes and repeat > 1 and groups:
         return replace(spec, repeat=repeat, pixels=min(FEW_PIXELS, groups), lanes=halves)
-    pixels = _even_groups(spec, row) if isinstance(row, int) else FEW_PIXELS
-    return replace(spec, shape=replace(spec.shape, lanes=halves), pixels=pixels, lanes=halves)
+    spec = replace(spec, shape=replace(spec.shape, lanes=halves), lanes=halves)
+    return _with_even_groups(spec, row) if isinstance(row, int) and row > 0 else spec
 
 
-def _even_groups(spec: DepthwiseSpec, row: int) -> int:
-    """How many pixels a group has of a row of so many: as many as its others, as far as it goes."""
+def _with_even_groups(spec: DepthwiseSpec, row: int) -> DepthwiseSpec:
+    """A group has as many pixels of a row of so many as its others, as far as it goes."""
     taps = spec.taps[1] if spec.taps else 1
     is_long = taps <= FEW_TAPS and row > PIXELS_OF_FEW_TAPS
     most = FEW_PIXELS if is_long or taps > MANY_TAPS else PIXELS
-    return -(-row // -(-row // most)) if row > 0 else 1
+    return replace(spec, pixels=-(-row // -(-row // most)), edges=not is_long)
 
 
 def channel_block(spec: DepthwiseSpec, channels: Dim, row: Dim) -> Dim:
@@ -203,6 +205,7 @@ def _group_sums(
     only where it lies in that. `rows`: of taps, where they stand one after another."""
     y, x, w = args[:3]
     taps_h, taps_w, x_row, x_pixel, width, _ = indices(b, args[3:])
+    width = x_pixel if spec.repeat == 1 else width  # equal, which takes a register less
     lanes, size = spec.shape.lanes, spec.shape.dtype.size
     sums = _cleared_sums(b, spec.shape, lanes, spec.pixels)
     most = spec.taps[1] if spec.taps else 1
@@ -346,7 +349,7 @@ def depthwise_source(
     arguments = arguments_of(spec.shape, "x weights y", numbers, extra)
     group, edge, single = intrinsics = _intrinsics(spec)
     common = "at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count"
-    if spec.repeat > 1:
+    if not spec.edges:
         last = "(in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w"
         groups_begin, groups_end = "ceil_div(pad_w, stride_w)", f"least({last} + 1, out_w)"
         group_lines = f"{group}({common})"
