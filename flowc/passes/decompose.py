@@ -75,6 +75,8 @@ def _widened(m: Match) -> list[Value]:
 
 
 FEW_CHANNELS = 16  # that fill no vector: a kernel that writes pixel by pixel is slow for fewer
+MANY_CHANNELS = 64  # with more, what it writes counts for little
+WRITTEN = 2000  # multiplications that take as long as it takes to write a pixel
 
 
 def _is_plain(m: Match) -> bool:
@@ -84,9 +86,20 @@ def _is_plain(m: Match) -> bool:
     assert isinstance(lowering, Convolution)
     if not lowering.transposed:
         return False
-    channels = m.node.output.dims[-1]
-    few = isinstance(channels, int) and channels < FEW_CHANNELS and _has_phases(m.node, lowering)
-    return few or lowering.groups != 1 or m.node.inputs[1].constant is None
+    if lowering.groups != 1 or m.node.inputs[1].constant is None:
+        return True
+    return _has_phases(m.node, lowering) and _costs_less_plain(m.node, lowering)
+
+
+def _costs_less_plain(node: Node, lowering: Convolution) -> bool:
+    """A plain convolution multiplies by zeros where a window is no multiple of the steps."""
+    *window, channels, inputs = node.inputs[1].dims
+    if not (isinstance(channels, int) and isinstance(inputs, int)):
+        return False
+    taps = math.prod(int(ceildiv(n, s)) for n, s in zip(window, lowering.strides))
+    zeros = taps - math.prod(int(n) for n in window) / math.prod(lowering.strides)
+    few = channels <= MANY_CHANNELS and zeros * channels * inputs <= WRITTEN
+    return few or channels < FEW_CHANNELS
 
 
 def _has_phases(node: Node, lowering: Convolution) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import compiled_ir
 import numpy as np
 import pytest
 from compiled_source import Compiled
@@ -26,8 +27,9 @@ from flowc.codegen.cpu.convolution import (
 )
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
+    channel_block,
     depthwise_source,
-    fitted_to_channels,
+    fitted_to_image,
     pack_depthwise,
 )
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
@@ -43,8 +45,10 @@ from flowc.codegen.cpu.packing import (
 )
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
+from flowc.ir.builder import Builder
 from flowc.ir.dims import Symbol, evaluate, parse_dim, symbol
 from flowc.ir.lowering import Convolution
+from flowc.ir.types import tensor_type
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
 
@@ -477,6 +481,8 @@ DEPTHWISE: list[tuple[tuple[int, ...], tuple[int, int], Window]] = [
     ((1, 9, 11, 23), (7, 7), ((1, 1), (1, 1), (3, 3))),
     ((1, 5, 9, 5), (3, 3), ((1, 3), (1, 1), (0, 1))),
     ((1, 0, 9, 5), (3, 3), ((1, 1), (1, 1), (2, 1))),
+    ((2, 4, 7, 210), (5, 5), ((1, 1), (1, 1), (2, 2))),
+    ((1, 5, 9, 24), (3, 5), ((1, 1), (1, 2), (1, 4))),
 ]
 
 
@@ -525,11 +531,55 @@ def assert_depthwise(
     spec = DepthwiseSpec(shape, kernel if is_known else None, strides[1], dilations[1])
     if is_known:
         inside = x_shape[2] - (kernel[1] - 1) * dilations[1]
-        spec = fitted_to_channels(spec, channels, inside, wide=True)
-    depthwise_kernel(spec)(
-        x, pack_depthwise(w, spec), y, splits=2, batch=len(x), channels=channels, **sizes
-    )
+        spec = fitted_to_image(spec, channels, len(y[0, 0]), inside, wide=True)
+    block = channel_block(spec, channels, x_shape[2])
+    assert isinstance(block, int)
+    sizes |= {"channels": channels, "block": block}
+    depthwise_kernel(spec)(x, pack_depthwise(w, spec), y, splits=2, batch=len(x), **sizes)
     assert_close(y, expected.astype(dtype.numpy), kernel[0] * kernel[1])
+
+
+def depthwise_calls(side: int, channels: int, taps: int, stride: int = 1) -> list[tuple]:
+    """What the kernel of a square map calls: the routine, and of a group its channels."""
+    out = -(-side // stride)
+    spec = DepthwiseSpec(shape_for(dtypes.f32, 512), (taps, taps), stride)
+    spec = fitted_to_image(spec, channels, out, side + 1 - taps, wide=True)
+    source = depthwise_source(spec)
+    found: list[tuple] = []
+    known: dict = {"idiv": lambda a, b: a // b, "least": min, "ceil_div": lambda a, b: -(-a // b)}
+    known |= {"advance": lambda p, n: p + n}
+    known |= {"first_tap": lambda position, step: -(min(0, position) // step)}
+    for name in source.symbols.keys() - known:
+        kind = name.split("_")[1]
+        known[name] = lambda *a, kind=kind: found.append((kind, a[8] if kind != "single" else 1))
+    exec(source.text, known)
+    sizes = axis_sizes(
+        **{"in": (side, side), "out": (out, out), "kernel": (taps, taps)},
+        stride=(stride, stride),
+        dilation=(1, 1),
+        pad=(taps // 2, taps // 2),
+    )
+    sizes |= {"channels": channels, "block": channel_block(spec, channels, side), "batch": 1}
+    ints = [sizes.get(a.name, 0) for a in source.arguments[:-2]]
+    given = {a.name: i for a, i in zip(source.arguments, ints)}
+    tasks = parse_dim(source.tasks, given)
+    known[source.name](*ints, 0, tasks)
+    return found
+
+
+def test_no_pixel_of_a_short_depthwise_row_is_computed_by_itself() -> None:
+    assert depthwise_calls(7, 32, 5) == [("edge", 32)] * 7
+    assert depthwise_calls(14, 32, 5, stride=2) == [("edge", 32)] * 7
+    assert [kind for kind, _ in depthwise_calls(2, 32, 3)] == ["edge"] * 2
+    assert depthwise_calls(28, 32, 5)[:4] == [("edge", 32), *[("group", 32)] * 2, ("edge", 32)]
+    assert [kind for kind, _ in depthwise_calls(28, 32, 3)].count("single") == 2 * 28
+
+
+def test_depthwise_rows_share_the_taps_of_a_block_of_channels() -> None:
+    assert depthwise_calls(7, 200, 3) == [("edge", 96)] * 7 + [("edge", 104)] * 7
+    assert {count for kind, count in depthwise_calls(40, 200, 3) if kind == "group"} == {200}
+    assert depthwise_calls(40, 200, 5)[-1] == ("edge", 104)
+    assert depthwise_calls(7, 1152, 3) == [("edge", 96)] * (7 * 12)  # 84 tasks for threads
 
 
 @pytest.mark.parametrize(
@@ -552,3 +602,14 @@ def test_a_target_gets_its_own_vectors_and_calls_nothing_but_memset(name: str, a
 def test_a_dtype_without_vector_arithmetic_is_refused() -> None:
     with pytest.raises(TypeError, match="c64"):
         tile_shape(dtypes.c64, 256)
+
+
+def test_what_follows_a_depthwise_convolution_has_every_block_of_channels_once() -> None:
+    b = Builder()
+    image = b.parameter("x", tensor_type(dtypes.f32, (1, 6, 7, 200)))
+    attrs = {"strides": (1, 1, 1, 1), "padding": "SAME"}
+    y = b.depthwise_conv2d(image, b.const(values((3, 3, 200, 1), dtypes.f32)), **attrs)
+    y = b.add(b.add(y, y), b.const(values((200,), dtypes.f32)))
+    compiled = compiled_ir.Compiled(b.build([y]))
+    assert len(compiled.plan.steps) == 1
+    compiled.check(values((1, 6, 7, 200), dtypes.f32, 1))

@@ -320,13 +320,19 @@ def test_no_cycle_round_what_cannot_be_fused() -> None:
     assert len(exps) == 1 and exps[0] not in adds
 
 
-@pytest.mark.parametrize(("channels", "kernels"), [(1, 2), (3, 2), (16, 1)])
-def test_nothing_is_computed_for_single_pixels_of_few_channels(channels: int, kernels: int) -> None:
-    """A transposed convolution writes them here and there."""
+@pytest.mark.parametrize(
+    ("channels", "inputs", "window", "kernels"),
+    [(1, 5, 2, 2), (3, 5, 2, 2), (16, 5, 2, 2), (16, 8, 3, 2), (32, 64, 3, 1), (65, 5, 2, 1)],
+)
+def test_nothing_is_computed_for_single_pixels_of_few_channels(
+    channels: int, inputs: int, window: int, kernels: int
+) -> None:
+    """A transposed convolution writes them here and there. It is a plain one, whose pixels are then
+    spread, unless that multiplies by many zeros."""
 
     def write(b: Builder) -> Value:
-        sizes, w = i32(2, 8, 10, channels), weights(2, 2, channels, 5)
-        x = x_of(b, 2, 4, 5, 5)
+        sizes, w = i32(2, 8, 10, channels), weights(window, window, channels, inputs)
+        x = x_of(b, 2, 4, 5, inputs)
         y = b.conv2d_backprop_input(sizes, w, x, strides=(1, 2, 2, 1), padding="SAME")
         return b.sigmoid(b.add(y, weights(channels)))
 

@@ -34,8 +34,9 @@ from flowc.codegen.cpu.convolution import (
 )
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
+    channel_block,
     depthwise_source,
-    fitted_to_channels,
+    fitted_to_image,
     pack_depthwise,
 )
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
@@ -358,7 +359,8 @@ def _convolution(
         )
         # Of windows that move by one pixel, as many as fit lie inside.
         inside = image[2] - (window[1] - 1) * lowering.dilations[1]
-        spec = fitted_to_channels(spec, n, inside, wide=constant is not None)
+        spec = fitted_to_image(spec, n, result[2], inside, wide=constant is not None)
+        ints["block"] = channel_block(spec, n, image[2])
         source = depthwise_source(spec, finish.hook, extra=finish.extra)
         if constant is None:
             operands["weights"] = weights

@@ -2,10 +2,11 @@
 
 In: a `DepthwiseSpec`. Out: kernel source, and the packing of its weights.
 
-Pixels whose windows lie inside the image are computed in groups that share what they load of the
-taps and of the image; every other pixel by itself, over the taps that it sees. Where channels do
-not fill vectors and windows move by one pixel, several pixels side by side are taken as one wide
-pixel, whose channels do.
+Pixels are computed in groups that share what they load of the taps and of the image; where windows
+reach beyond a row of the image, what lies there is zeros that are not read. Where channels do not
+fill vectors and windows move by one pixel, several pixels side by side are taken as one wide pixel,
+whose channels do. With these, and in long rows with few taps, groups are of pixels whose windows
+lie inside the image; every other pixel is computed by itself, over the taps that it sees.
 
 Invariant: each output is one chain of multiply-adds over the taps in order, however many pixels
 and channels are done side by side; so a group may be moved back over pixels that are done.
@@ -52,14 +53,18 @@ from flowc.codegen.llvm.vector_ir import (
     offset,
     store_vector,
 )
-from flowc.ir.dims import Dim
+from flowc.ir.dims import Dim, maximum, minimum
 from flowc_runtime.native.writer import i64
 
-PIXELS = 4  # of a group, side by side
+PIXELS = 8  # of a group, at most: each multiply-add waits for the one before of its pixel
+# With more taps in a row, there are no registers for so many; with few, long rows come too slowly.
+FEW_PIXELS, MANY_TAPS, FEW_TAPS, PIXELS_OF_FEW_TAPS = 4, 7, 3, 16
 SINGLE_VECTORS = 4  # vectors of channels side by side, for a pixel by itself
 FEW_VECTORS = 4  # of channels: with more, what the last one computes twice counts for little
-# Taps whose code stands one after another: of a whole window, else of a part of each of its rows.
-MOST_UNROLLED, MOST_UNROLLED_IN_ROW = 64, 16
+SHORT_ROW = 32  # pixels: of longer rows, parts of all pixels are slower to fetch than whole ones
+TAPS_BYTES = 16 << 10  # more of them do not stay in the first cache beside what they are for
+BLOCK_BYTES = 384  # of the channels of a pixel: six lines
+MOST_UNROLLED = 16  # taps, of a window or a row of it, whose code stands one after another
 
 Taps = tuple[int, int]
 
@@ -69,6 +74,7 @@ class DepthwiseSpec:
     """The structure of a depthwise convolution: the window that it is to be fast for, where that is
     known, and its `stride` and `dilation` along a row.
 
+    `edges`: whether windows of a group may reach beyond the row.
     A group is `pixels` wide pixels, each of which is `repeat` pixels; a vector of it has as many
     lanes as `shape`. Of a pixel by itself a vector has `lanes`, which are at most its channels
     where these are known, and otherwise those of `shape`.
@@ -79,7 +85,8 @@ class DepthwiseSpec:
     stride: int = 1
     dilation: int = 1
     repeat: int = 1
-    pixels: int = PIXELS
+    pixels: int = FEW_PIXELS
+    edges: bool = False
     lanes: int = 0
 
     @property
@@ -94,20 +101,43 @@ class DepthwiseSpec:
         return f"{window}_{steps}_{self.shape.lanes}_{self.lanes}"
 
 
-def fitted_to_channels(
-    spec: DepthwiseSpec, channels: Dim, inside: Dim, wide: bool
+def fitted_to_image(
+    spec: DepthwiseSpec, channels: Dim, row: Dim, inside: Dim, wide: bool
 ) -> DepthwiseSpec:
-    """The same for images of that many channels, with `inside` pixels of a row of the output whose
-    windows lie inside the image. `wide`: weights can be packed for wide pixels."""
+    """The same for images of that many channels, with `row` pixels in a row of the output, `inside`
+    of them with windows inside the image if these move by one pixel. `wide`: weights can be packed
+    for wide pixels."""
     lanes = spec.shape.lanes
     if not isinstance(channels, int) or channels < 1:
         return spec
     halves = min(lanes, 1 << channels.bit_length() - 1)
     repeat = lanes // math.gcd(channels, lanes)
-    groups = max(0, inside) // repeat if isinstance(inside, int) else PIXELS
+    groups = max(0, inside) // repeat if isinstance(inside, int) else FEW_PIXELS
     if wide and spec.stride == 1 and channels < FEW_VECTORS * lanes and repeat > 1 and groups:
-        return replace(spec, repeat=repeat, pixels=min(PIXELS, groups), lanes=halves)
-    return replace(spec, shape=replace(spec.shape, lanes=halves), lanes=halves)
+        return replace(spec, repeat=repeat, pixels=min(FEW_PIXELS, groups), lanes=halves)
+    spec = replace(spec, shape=replace(spec.shape, lanes=halves), lanes=halves)
+    return _with_even_groups(spec, row) if isinstance(row, int) and row > 0 else spec
+
+
+def _with_even_groups(spec: DepthwiseSpec, row: int) -> DepthwiseSpec:
+    """A group has as many pixels of a row of so many as its others, as far as it goes."""
+    taps = spec.taps[1] if spec.taps else 1
+    is_long = taps <= FEW_TAPS and row > PIXELS_OF_FEW_TAPS
+    most = FEW_PIXELS if is_long or taps > MANY_TAPS else PIXELS
+    return replace(spec, pixels=-(-row // -(-row // most)), edges=not is_long)
+
+
+def channel_block(spec: DepthwiseSpec, channels: Dim, row: Dim) -> Dim:
+    """How many channels all rows are done for before the next ones, where images have rows of so
+    many pixels: what the windows share of these, and their taps, stay in the first cache."""
+    width = maximum(1, spec.repeat * channels)
+    size = spec.shape.dtype.size
+    is_short = isinstance(row, int) and row <= SHORT_ROW
+    taps = math.prod(spec.taps) if spec.taps else 0
+    has_many = isinstance(channels, int) and taps * channels * size > TAPS_BYTES
+    if spec.repeat > 1 or not (is_short or has_many):
+        return width
+    return minimum(width, max(spec.shape.lanes, BLOCK_BYTES // size))
 
 
 def pack_depthwise(weights: Array, spec: DepthwiseSpec) -> Array:
@@ -120,35 +150,66 @@ def pack_depthwise(weights: Array, spec: DepthwiseSpec) -> Array:
 
 
 def _emit_group(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
-    """Whole windows of a known size are unrolled (large ones in part); every other window is a loop
-
-    over its taps. The last vector of channels is moved back to end where the channels end: those it
-    shares with the one before are computed twice, to the same values.
-    """
-    taps_h, *_, width = indices(b, args[3:])
+    """The last vector of channels is moved back to end where the channels end: those it shares with
+    the one before are computed twice, to the same values."""
+    taps_h, *_, count = indices(b, args[3:])
     lanes = spec.shape.lanes
-    with counted_loop(b, width, lanes) as first:
-        channel = first.least(width - lanes)
+    with counted_loop(b, count, lanes) as first:
+        channel = first.least(count - lanes)
         if spec.taps is None or math.prod(spec.taps) > MOST_UNROLLED:
-            _group_sums(b, args, spec, channel, None)
+            _group_sums(b, args, spec, channel)
             return
         with b.if_else(taps_h.compare("==", spec.taps[0])) as (whole, part):
             with whole:
-                _group_sums(b, args, spec, channel, spec.taps[0])
+                _group_sums(b, args, spec, channel, rows=spec.taps[0])
             with part:
-                _group_sums(b, args, spec, channel, None)
+                _group_sums(b, args, spec, channel)
+
+
+def _emit_edge(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
+    """A group whose windows may reach beyond the row."""
+    *group, first, pixels = args
+    count = Index(b, group[-1])
+    lanes = spec.shape.lanes
+    zeros = _cleared_sums(b, spec.shape, lanes, 1)[0]
+    row = _Row(zeros, Index(b, first), Index(b, pixels))
+    with counted_loop(b, count, lanes) as channel:
+        _group_sums(b, group, spec, channel.least(count - lanes), row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of `pixels` pixels, beside which are `zeros`. A group's windows begin at `first`."""
+
+    zeros: Value
+    first: Index
+    pixels: Index
+
+    def vector(self, pixel: Index, seen: Value, size: int) -> Value:
+        """That of a pixel, counted from `first`, which would stand at `seen`."""
+        b, kind = pixel.b, self.zeros.type.pointee
+        inside = b.icmp_unsigned("<", (self.first + pixel).value, self.pixels.value)
+        place = b.select(inside, seen, b.bitcast(self.zeros, seen.type))
+        return load_vector(b, place, kind.count, size)
 
 
 def _group_sums(
-    b: ir.IRBuilder, args: Values, spec: DepthwiseSpec, channel: Index, unrolled: int | None
+    b: ir.IRBuilder,
+    args: Values,
+    spec: DepthwiseSpec,
+    channel: Index,
+    row: _Row | None = None,
+    rows: int = 0,
 ) -> None:
-    """One vector of each wide pixel. What several pixels see of the image is loaded once."""
+    """One vector of each wide pixel. What several pixels see of the image is loaded once; `row`:
+    only where it lies in that. `rows`: of taps, where they stand one after another."""
     y, x, w = args[:3]
-    taps_h, taps_w, x_row, x_pixel, width = indices(b, args[3:])
+    taps_h, taps_w, x_row, x_pixel, width, _ = indices(b, args[3:])
+    width = x_pixel if spec.repeat == 1 else width  # equal, which takes a register less
     lanes, size = spec.shape.lanes, spec.shape.dtype.size
     sums = _cleared_sums(b, spec.shape, lanes, spec.pixels)
     most = spec.taps[1] if spec.taps else 1
-    step = max(n for n in range(1, MOST_UNROLLED_IN_ROW + 1) if most % n == 0)
+    step = max(n for n in range(1, MOST_UNROLLED + 1) if most % n == 0)
 
     def add_taps(i: Index, first: Index) -> None:
         taps = offset(w, (i * taps_w + first) * width + channel)
@@ -157,14 +218,18 @@ def _group_sums(
         place = lambda p, j: p * spec.repeat * spec.stride + j * spec.dilation
         places = {place(p, j): None for p in range(spec.pixels) for j in range(step)}
         for at in sorted(places):
-            value = load_vector(b, offset(seen, x_pixel * at), lanes, size)
+            pointer = offset(seen, x_pixel * at)
+            if row is None:
+                value = load_vector(b, pointer, lanes, size)
+            else:
+                value = row.vector(first * spec.dilation + at, pointer, size)
             for p, total in enumerate(sums):
                 for j, factor in enumerate(factors):
                     if place(p, j) == at:
                         b.store(multiply_add(b, value, factor, b.load(total)), total)
 
-    if unrolled is not None and step == most:
-        for i in range(unrolled):
+    if rows:
+        for i in range(rows):
             add_taps(Index(b, i64(i)), Index(b, i64(0)))
     elif spec.taps is not None and step == most:
         with counted_loop(b, taps_h) as i:
@@ -232,19 +297,23 @@ def _cleared_sums(b: ir.IRBuilder, shape: TileShape, lanes: int, count: int) -> 
 
 @lru_cache(maxsize=64)
 def _intrinsics(spec: DepthwiseSpec) -> dict[str, Any]:
-    """`group(y, x, w, taps_h, taps_w, x_row, x_pixel, width)`: a group, whose wide pixels are
+    """`group(y, x, w, taps_h, taps_w, x_row, x_pixel, width, count)`: `count` elements of each wide
 
-    `width` elements apart in y and taps as many in w; steps, in elements, go from one tap row and
-    one pixel to the next. `single(y, x, w, taps_h, taps_w, x_row, x_tap, w_row, w_tap, channels)`:
-    one pixel over any part of the window.
+    pixel of a group. These are `width` elements apart in y and taps as many in w; steps, in
+    elements, go from one tap row and one pixel to the next. `edge(..., first, pixels)`: the same at
+    the pixel `first` of a row of so many, of which it reads no other. `single(y, x, w, taps_h,
+    taps_w, x_row, x_tap, w_row, w_tap, channels)`: one pixel over any part of the window.
     """
     dtype = spec.shape.dtype
-    group, single = (f"depthwise_{n}_{spec.name}" for n in ("group", "single"))
+    names = group, edge, single = [
+        f"depthwise_{n}_{spec.name}" for n in ("group", "edge", "single")
+    ]
     made = (
-        Routine(f"{group}.{dtype}", dtype, "pppiiiii", lambda b, v: _emit_group(b, v, spec), True),
+        Routine(f"{group}.{dtype}", dtype, "pppiiiiii", lambda b, v: _emit_group(b, v, spec), True),
+        Routine(f"{edge}.{dtype}", dtype, "pppiiiiiiii", lambda b, v: _emit_edge(b, v, spec), True),
         Routine(f"{single}.{dtype}", dtype, "pppiiiiiii", lambda b, v: _emit_single(b, v, spec)),
     )
-    return {name: routine.intrinsic() for name, routine in zip((group, single), made)}
+    return {name: routine.intrinsic() for name, routine in zip(names, made)}
 
 
 def _emit_first_tap(b: ir.IRBuilder, values: Values) -> Value:
@@ -271,49 +340,74 @@ def depthwise_source(
 
     A channel multiplier above 1 is a `conv_source` with one group to a channel. Arguments: `x,
     weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
-    `channels`; the indices of `extra`; `begin, end`. A task is one row of output pixels.
+    `channels`, `block` (see `channel_block`); the indices of `extra`; `begin, end`. A task is a
+    block of channels of one row of output pixels; of the tasks that it has, a worker does all rows
+    for one block before the next.
     """
     sizes = [f"{n}_{a}" for n in ("in", "out", "kernel", "stride", "dilation", "pad") for a in "hw"]
-    arguments = arguments_of(spec.shape, "x weights y", ["batch", *sizes, "channels"], extra)
-    group, single = intrinsics = _intrinsics(spec)
+    numbers = ["batch", *sizes, "channels", "block"]
+    arguments = arguments_of(spec.shape, "x weights y", numbers, extra)
+    group, edge, single = intrinsics = _intrinsics(spec)
+    common = "at, seen, tap_row, taps_h, kernel_w, x_row, channels, width, count"
+    if not spec.edges:
+        last = "(in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w"
+        groups_begin, groups_end = "ceil_div(pad_w, stride_w)", f"least({last} + 1, out_w)"
+        group_lines = f"{group}({common})"
+    else:
+        groups_begin, groups_end = "0", "out_w"
+        group_lines = f"""
+            if first_w >= 0 and first_w + reach <= in_w:
+                {group}({common})
+            else:
+                {edge}({common}, first_w, in_w)
+            """
+    group_lines = indented(group_lines, 24)
     body = f"""
         width = {spec.repeat} * channels
         x_row = dilation_h * in_w * channels
-        inside_begin = ceil_div(pad_w, stride_w)
-        inside_end = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w + 1
-        inside_end = least(inside_end, out_w)
-        if inside_end - inside_begin < {spec.span} or width < {spec.shape.lanes}:
-            inside_end = inside_begin
-        for task in range(begin, end):
-            image = idiv(task, out_h)
-            first_h = (task - image * out_h) * stride_h - pad_h
-            low_h = first_tap(first_h, dilation_h)
-            taps_h = least(kernel_h, first_tap(first_h - in_h, dilation_h)) - low_h
-            lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
-            tap_row = advance(weights, low_h * kernel_w * width)
-            pixels = advance(y, task * out_w * channels)
-            w = 0
-            while w < out_w:
-                if w >= inside_begin and w < inside_end:
-                    w = least(w, inside_end - {spec.span})
-                    {group}(
-                        advance(pixels, w * channels),
-                        advance(lines, (w * stride_w - pad_w) * channels),
-                        tap_row, taps_h, kernel_w, x_row, channels, width)
-                    w += {spec.span}
-                else:
-                    first_w = w * stride_w - pad_w
-                    low_w = first_tap(first_w, dilation_w)
-                    high_w = least(kernel_w, first_tap(first_w - in_w, dilation_w))
-                    {single}(
-                        advance(pixels, w * channels),
-                        advance(lines, (first_w + low_w * dilation_w) * channels),
-                        advance(tap_row, low_w * width),
-                        taps_h, high_w - low_w, x_row, dilation_w * channels,
-                        kernel_w * width, width, channels)
-                    w += 1
+        reach = {spec.span - 1} * stride_w + (kernel_w - 1) * dilation_w + 1
+        groups_begin = {groups_begin}
+        groups_end = {groups_end}
+        if groups_end - groups_begin < {spec.span} or width < {spec.shape.lanes}:
+            groups_end = groups_begin
+        blocks = idiv(width, block) if width > block else 1
+        for part in range(blocks):
+            first = part * block
+            count = block if part + 1 < blocks else width - first
+            last = least(first + count, channels)
+            behind = blocks - 1 - part
+            for row in range(idiv(begin + behind, blocks), idiv(end + behind, blocks)):
+                image = idiv(row, out_h)
+                first_h = (row - image * out_h) * stride_h - pad_h
+                low_h = first_tap(first_h, dilation_h)
+                taps_h = least(kernel_h, first_tap(first_h - in_h, dilation_h)) - low_h
+                lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
+                lines = advance(lines, first)
+                tap_row = advance(weights, low_h * kernel_w * width + first)
+                pixels = advance(y, row * out_w * channels + first)
+                w = 0
+                while w < out_w:
+                    if w >= groups_begin and w < groups_end:
+                        w = least(w, groups_end - {spec.span})
+                        first_w = w * stride_w - pad_w
+                        at = advance(pixels, w * channels)
+                        seen = advance(lines, first_w * channels)
+{group_lines}
+                        w += {spec.span}
+                    else:
+                        first_w = w * stride_w - pad_w
+                        low_w = first_tap(first_w, dilation_w)
+                        high_w = least(kernel_w, first_tap(first_w - in_w, dilation_w))
+                        {single}(
+                            advance(pixels, w * channels),
+                            advance(lines, (first_w + low_w * dilation_w) * channels),
+                            advance(tap_row, low_w * width),
+                            taps_h, high_w - low_w, x_row, dilation_w * channels,
+                            kernel_w * width, width, least(count, channels))
+                        w += 1
         """
-    finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("0", "channels"))
+    finish = epilogue(12, ("row * out_w", "(row + 1) * out_w"), ("first", "last"))
     text = function_text(name, arguments, indented(body, 4), *finish)
     known = {"advance": advance, "least": least, "ceil_div": ceil_div, "first_tap": first_tap}
-    return ContractionSource(name, text, arguments, "batch * out_h", 0, known | intrinsics)
+    tasks = f"batch * out_h * max(1, {spec.repeat} * channels // block)"
+    return ContractionSource(name, text, arguments, tasks, 0, known | intrinsics)
