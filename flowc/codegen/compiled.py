@@ -89,7 +89,8 @@ class ProgramMetadata:
     the first `input_sizes` are those of the inputs; `constraints`: pairs of sizes that the run
     checks to be equal. `calls`: what Python computes, by number; `strings`: the first strings of a
     run's table, None where a run holds none. `steps`: those whose times a run notes, by number.
-    `name`: that of a library. `has_device`: a GPU runs some of it."""
+    `name`: that of a library. `has_device`: a GPU runs some of it; `crossing`: the inputs and the
+    outputs that the caller may have in the GPU's memory."""
 
     spec: ProgramSpec = field(default_factory=ProgramSpec)
     sizes: tuple[str, ...] = ()
@@ -103,6 +104,7 @@ class ProgramMetadata:
     version: str = VERSION
     name: str = ""
     has_device: bool = False
+    crossing: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 
     def to_json(self) -> dict[str, Any]:
         """Plain data. What is empty in a library, which neither calls Python nor holds strings, is
@@ -117,6 +119,7 @@ class ProgramMetadata:
         found["weights_bytes"] = self.weights_bytes
         if self.has_device:
             found["device"] = "cuda"
+            found["crossing"] = [list(places) for places in self.crossing]
         if self.calls:
             found["calls"] = [asdict(call) for call in self.calls]
         if self.strings is not None:
@@ -131,6 +134,7 @@ class ProgramMetadata:
         if data["format"] != FORMAT:
             raise InternalError(f"program metadata of format {data['format']}: expected {FORMAT}")
         strings = data.get("strings")
+        taken, given = data.get("crossing", ((), ()))
         return cls(
             spec=ProgramSpec.from_json(data),
             sizes=tuple(data["sizes"]),
@@ -144,6 +148,7 @@ class ProgramMetadata:
             version=data["flowc"],
             name=data.get("name", ""),
             has_device="device" in data,
+            crossing=(tuple(taken), tuple(given)),
         )
 
 

@@ -41,7 +41,7 @@ from flowc.ir.dims import Dim, maximum
 from flowc.ir.program_spec import Alias, ProgramSpec, TensorSpec
 from flowc.plan.plan import ALIGNMENT, Copy, Input, Needs, Plan, Step, Transfer, bytes_of
 from flowc.plan.planner import make_plan
-from flowc.plan.transfers import place_on_devices
+from flowc.plan.transfers import crossing_places, place_on_devices
 
 KernelCompiler = Callable[[Kernel], tuple[bytes, ...]]
 
@@ -178,6 +178,7 @@ def compile_program(
         calls=tuple(map(_host_call, driver.calls)),
         strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
         has_device=bool(on_device),
+        crossing=crossing_places(plan) if on_device else ((), ()),
         steps=tuple(_traced_step(step, launches) for step in driver.steps),
     )
     symbols = {k.symbol for k in kernels.values() if k.symbol is not None}

@@ -16,8 +16,9 @@ Kernels, copies within the device and fills wait in a queue, which is given to t
 that must come behind it: copies from and to the host, memory that is freed, waits (`cuda_graphs.py`
 says how). Small copies go through pinned memory: `upload` has read its source when it returns, and
 what was downloaded is at its place after `wait`. Where there is no pinned memory, or too little,
-they are the driver's own. Invariants: what a run took is the program's again after `finish`; the
-work of a thread is in the order of its calls.
+they are the driver's own. What a copy brings from the caller, or to it, is on the device already
+where its address has `ON_DEVICE`. Invariants: what a run took is the program's again after
+`finish`; the work of a thread is in the order of its calls.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flowc_runtime.addresses import ON_DEVICE
 from flowc_runtime.native.cuda_calls import (
     OUT_OF_MEMORY,
     READY,
@@ -218,6 +220,9 @@ class RunEmitter:
         places = {"target": PTR, "source": PTR, "bytes": I64}
         w, (run, target, source, size) = self._function("bring", **places)
         self._nothing_if_empty(w, size)
+        with w.when(self._is_there(w, source)):
+            there = w.b.and_(w.b.ptrtoint(source, I64), i64(~ON_DEVICE))
+            w.give(cuda.call(w, "copy", target, there, size, i64(STREAM)))
         staged = w.call("flowc_cuda_stage", run, size)
         with w.when(w.compare("==", staged, NULL)):
             w.give(cuda.call(w, "upload", target, source, size, i64(STREAM)))
@@ -233,6 +238,9 @@ class RunEmitter:
         w, (run, target, source, size) = self._function("download", **places)
         self._nothing_if_empty(w, size)
         cuda.must(w, w.call("flowc_cuda_flush", run))
+        with w.when(self._is_there(w, target)):
+            there = w.b.and_(w.b.ptrtoint(target, I64), i64(~ON_DEVICE))
+            w.give(cuda.call(w, "copy", there, source, size, i64(STREAM)))
         pending = w.load(run, i64(_PENDING))
         staged = w.variable(NULL)
         with w.when(w.compare("<", pending, i64(MOST_PENDING))):
@@ -245,6 +253,10 @@ class RunEmitter:
             w.store(w.b.ptrtoint(word, I64) if word.type == PTR else word, row, i64(i))
         w.store(w.b.add(pending, i64(1)), run, i64(_PENDING))
         w.give(i32(0))
+
+    def _is_there(self, w: FunctionWriter, address: Any) -> Any:
+        """Whether what the caller gave is on the device."""
+        return w.compare("<", w.b.ptrtoint(address, I64), i64(0))
 
     def _row(self, w: FunctionWriter, run: Any, number: Any) -> Any:
         """A download that has not reached its place: the place, pinned memory, bytes."""
