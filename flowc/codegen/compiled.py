@@ -90,7 +90,8 @@ class ProgramMetadata:
     checks to be equal. `calls`: what Python computes, by number; `strings`: the first strings of a
     run's table, None where a run holds none. `steps`: those whose times a run notes, by number.
     `name`: that of a library. `has_device`: a GPU runs some of it; `crossing`: the inputs and the
-    outputs that the caller may have in the GPU's memory."""
+    outputs that the caller may have in the GPU's memory; `on_device`: the nodes of which the GPU
+    computes something, and the variables that stay there."""
 
     spec: ProgramSpec = field(default_factory=ProgramSpec)
     sizes: tuple[str, ...] = ()
@@ -105,6 +106,7 @@ class ProgramMetadata:
     name: str = ""
     has_device: bool = False
     crossing: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    on_device: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data. What is empty in a library, which neither calls Python nor holds strings, is
@@ -120,6 +122,7 @@ class ProgramMetadata:
         if self.has_device:
             found["device"] = "cuda"
             found["crossing"] = [list(places) for places in self.crossing]
+            found["on_device"] = list(self.on_device)
         if self.calls:
             found["calls"] = [asdict(call) for call in self.calls]
         if self.strings is not None:
@@ -149,6 +152,7 @@ class ProgramMetadata:
             name=data.get("name", ""),
             has_device="device" in data,
             crossing=(tuple(taken), tuple(given)),
+            on_device=tuple(data.get("on_device", ())),
         )
 
 

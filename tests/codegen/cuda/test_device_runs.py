@@ -351,6 +351,57 @@ def test_operations_may_ask_for_the_device_of_their_session(device: FakeCuda) ->
         session.run(y)
 
 
+def _placed(x: Any) -> Any:
+    """Two kernels of the GPU with one of the CPU between them, which would be one."""
+    y = tf.tanh(x, name="first")
+    with tf.device("/cpu:0"):
+        y = tf.nn.relu(tf.exp(y, name="between") - 1.5, name="too")
+    return tf.sin(y, name="last")
+
+
+def test_what_a_program_puts_on_the_cpu_runs_there(
+    device: FakeCuda, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = _on_both(_placed, {"x": SIZES}, device)
+    assert calls == {"upload": 2, "download": 2, "launch": 2, "allocate": 1}
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 90], name="x")
+        weights = tf.get_variable("weights", initializer=np.ones(90, np.float32))
+        y = _placed(x + weights)
+        config = tf.ConfigProto(log_device_placement=True)
+        for where in ("cpu", "cuda"):
+            with tf.Session(device=where, config=config) as session:
+                session.run(tf.global_variables_initializer())
+                capsys.readouterr()
+                session.run(y, {x: SIZES})
+            lines = capsys.readouterr().err.splitlines()
+            found = {line.split(":")[0]: line[-5:] for line in lines}
+            gpu = "GPU:0" if where == "cuda" else "CPU:0"
+            wanted = {"add": gpu, "first": gpu, "between": "CPU:0", "too": "CPU:0", "last": gpu}
+            assert wanted.items() <= found.items() and found["weights"] == gpu
+
+
+def test_a_variable_on_the_cpu_is_updated_there(device: FakeCuda) -> None:
+    """As TensorFlow does: its optimizer's op stands beside it."""
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 90])
+        with tf.device("/cpu:0"):
+            weights = tf.get_variable("weights", initializer=np.ones((90, 20), np.float32))
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, weights) - 1.0))
+        step = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+        seen: list[Any] = []
+        for where in ("cpu", "cuda"):
+            with tf.Session(device=where) as session:
+                session.run(tf.global_variables_initializer())
+                session.run(step, {x: SIZES})
+                device.reset()
+                session.run(step, {x: SIZES})
+                moved = [line for line in device.log() if line.startswith(("upload", "download"))]
+                seen.append(session.run(weights))
+    assert sorted(moved) == ["download 7200", f"upload {SIZES.nbytes}", "upload 7200"]
+    np.testing.assert_allclose(seen[1], seen[0], 1e-5)
+
+
 def test_devices_that_there_are_not() -> None:
     with pytest.raises(UsageError, match="no device 'tpu'"):
         tf.Session(device="tpu")
