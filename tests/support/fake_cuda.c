@@ -193,7 +193,7 @@ static int land(void)
 
 /* Streams that record, and graphs: what was asked, with copies of all parameters. */
 typedef void (*Entry)(void **, int64_t, int64_t, int64_t, int64_t, int64_t);
-typedef struct { int kind; Address to, from; size_t bytes; unsigned char value; Entry entry; unsigned grid[5]; size_t count; Address words[512]; } Asked;
+typedef struct { int kind; Address to, from; size_t bytes; unsigned value; Entry entry; unsigned grid[5]; size_t count; Address words[512]; } Asked;
 typedef struct { size_t count, room; Asked *asked; } Graph;
 typedef struct { Graph *graph; } Stream;
 static long graphs, instances;
@@ -208,7 +208,11 @@ static int do_now(const Asked *a)
         memmove((void *)(uintptr_t)a->to, (void *)(uintptr_t)a->from, a->bytes);
     } else if (a->kind == 2) {
         if (within(a->to, a->bytes)) return 700;
-        memset((void *)(uintptr_t)a->to, a->value, a->bytes);
+        memset((void *)(uintptr_t)a->to, (int)a->value, a->bytes);
+    } else if (a->kind == 3) {
+        if (within(a->to, a->bytes) || a->to % 4) return 700;
+        for (size_t i = 0; i < a->bytes / 4; i++)
+            ((unsigned *)(uintptr_t)a->to)[i] = a->value;
     } else {
         for (size_t i = 0; i < a->count; i++) {
             Address word = a->words[i];
@@ -302,6 +306,12 @@ int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, void *stream)
 {
     CALL("%szero %zu", TO(stream), bytes);
     Asked asked = {.kind = 2, .to = to, .bytes = bytes, .value = value};
+    return ask(&asked, stream);
+}
+int cuMemsetD32Async(Address to, unsigned value, size_t count, void *stream)
+{
+    CALL("%sset %u", TO(stream), value);
+    Asked asked = {.kind = 3, .to = to, .bytes = 4 * count, .value = value};
     return ask(&asked, stream);
 }
 int cuStreamSynchronize(void *stream) { int late = land(); CALL("wait"); return is_own(stream) ? 900 : late; }

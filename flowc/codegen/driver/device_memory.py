@@ -196,6 +196,14 @@ class DeviceMemory:
         """`is_first`: nothing that was asked before touches the target."""
         self.check("bring" if is_first else "upload", target, source, size)
 
+    def set_scalar(self, target: Any, source: Any, size: int) -> None:
+        """An upload of few bytes whose values are part of what the device is asked: those that
+        count iterations are the same in every run."""
+        name, step = ("set_word", 4) if size % 4 == 0 else ("set", 1)
+        for at in range(0, size, step):
+            offset = [i64(at)]
+            self.check(name, self.frame.b.gep(target, offset), self.frame.b.gep(source, offset))
+
     def download(self, target: Any, source: Any, size: Any) -> None:
         """The bytes are there after `wait`."""
         self.check("download", target, source, size)

@@ -25,7 +25,7 @@ from llvmlite import ir
 
 from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.constant_copies import copy_constants, joined_copies
-from flowc.codegen.driver.device_memory import DeviceMemory
+from flowc.codegen.driver.device_memory import SCALAR_BYTES, DeviceMemory
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.launch import Launcher, workers_of
 from flowc.codegen.driver.memory import Memory
@@ -298,7 +298,11 @@ class _Emitter:
             host.make(step.target, size)
         if step.side == DEVICE:
             source, target = host.pointer(step.source), device.pointer(step.target)
-            device.upload(target, source, self.frame.dim(size), is_first=self._is_given(step))
+            if self.frame.loops and isinstance(size, int) and size <= SCALAR_BYTES:
+                device.set_scalar(target, source, size)
+            else:
+                is_first = self._is_given(step)
+                device.upload(target, source, self.frame.dim(size), is_first=is_first)
             return
         source, target = device.pointer(step.source), host.pointer(step.target)
         device.download(target, source, self.frame.dim(size))

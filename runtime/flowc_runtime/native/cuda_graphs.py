@@ -40,7 +40,7 @@ _FACTOR = 0x9E3779B97F4A7C15 - (1 << 64)  # odd, of no pattern
 
 # Words of a record of a queue.
 SIZE, KIND, FIRST = range(3)
-LAUNCH, COPY, ZERO = range(3)  # kinds
+LAUNCH, COPY, FILL, FILL_WORDS = range(4)  # kinds
 LAUNCH_WORDS = FIRST + 7  # kernel, blocks x, y, z, threads, shared, bytes; the parameters follow
 
 _HASH, _BYTES, _QUEUE, _INSTANCE, _LOOKED = range(5)  # words of a graph
@@ -98,8 +98,10 @@ class GraphEmitter:
                 result.set(launched)
             with w.when(w.compare("==", word[KIND], i64(COPY))):
                 result.set(cuda.call(w, "copy", *word[FIRST:], stream))
-            with w.when(w.compare("==", word[KIND], i64(ZERO))):
-                result.set(cuda.call(w, "fill", word[FIRST], i32(0), word[FIRST + 1], stream))
+            for kind, name in ((FILL, "fill"), (FILL_WORDS, "fill_words")):
+                with w.when(w.compare("==", word[KIND], i64(kind))):
+                    value = w.b.trunc(word[FIRST + 1], I32)
+                    result.set(cuda.call(w, name, word[FIRST], value, word[FIRST + 2], stream))
             cuda.must(w, result.get())
             at.set(w.b.add(at.get(), word[SIZE]))
         w.give(i32(0))

@@ -6,6 +6,7 @@ In: the words of a run (`RUN_WORDS`, zeros before `begin`). Out: the hidden func
     i32 flowc_cuda_acquire(run, place, bytes)     stores an address, or NULL
     i32 flowc_cuda_release(address)               after `flush`, where the queue might touch it
     i32 flowc_cuda_zero(run, address, bytes), flowc_cuda_copy(run, to, from, bytes)
+    i32 flowc_cuda_set(run, to, from), flowc_cuda_set_word(..)    one byte or 4 as they are now
     i32 flowc_cuda_enqueue(run, kernel, grid.., parameters, bytes)
     i32 flowc_cuda_flush(run)                     has the GPU begin with what is in the queue
     i32 flowc_cuda_upload(run, to, from, bytes), flowc_cuda_download(..)
@@ -34,7 +35,7 @@ from flowc_runtime.native.cuda_calls import (
     STREAM,
     CudaModule,
 )
-from flowc_runtime.native.cuda_graphs import COPY, LAUNCH, LAUNCH_WORDS, ZERO
+from flowc_runtime.native.cuda_graphs import COPY, FILL, FILL_WORDS, LAUNCH, LAUNCH_WORDS
 from flowc_runtime.native.writer import I8, I32, I64, NULL, PTR, FunctionWriter, i32, i64
 
 # Words of a run.
@@ -164,7 +165,11 @@ class RunEmitter:
     def _queue(self) -> None:
         w, (run, address, size) = self._function("zero", address=PTR, bytes=I64)
         self._nothing_if_empty(w, size)
-        self._append(w, run, ZERO, [address, size])
+        self._append(w, run, FILL, [address, i64(0), size])
+        for name, kind, element in (("set", FILL, I8), ("set_word", FILL_WORDS, I32)):
+            w, (run, address, source) = self._function(name, target=PTR, source=PTR)
+            value = w.b.zext(w.load(source, i64(0), element), I64)
+            self._append(w, run, kind, [address, value, i64(1)])
         w, (run, *words) = self._function("copy", target=PTR, source=PTR, bytes=I64)
         self._nothing_if_empty(w, words[-1])
         self._append(w, run, COPY, words)

@@ -89,6 +89,18 @@ def _loop(x: Any) -> Any:
     return tf.while_loop(lambda i, y: i < 7, step, [tf.constant(0), x])[1]
 
 
+def _counts_up(x: Any) -> Any:
+    """The device reads the counters of the host."""
+
+    def step(i: Any, n: Any, is_even: Any, y: Any) -> Any:
+        turned = tf.where(tf.fill(tf.shape(y), is_even), y, -y)
+        number = tf.cast(i, tf.float32)
+        return i + 1, n + 2, tf.logical_not(is_even), tf.tanh(turned) * number + tf.gather(y, n)
+
+    first = [tf.constant(0), tf.constant(3, tf.int64), tf.constant(True), x]
+    return tf.while_loop(lambda i, *_: i < 5, step, first)[-1]
+
+
 def _loop_until(x: Any) -> Any:
     """The host must see what the device found, to know whether to go on."""
     step = lambda y: tf.tanh(y) * 0.5
@@ -138,6 +150,7 @@ PROGRAMS = {
     "chain": (_chain, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
     "product": (_product, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
     "loop": (_loop, {"upload": 1, "download": 1, "graph": 1, "allocate": 1}),
+    "counts up": (_counts_up, {"upload": 1, "download": 2, "graph": 1, "allocate": 1}),
     "loop until": (_loop_until, None),
     "swaps": (_swaps, None),
     "sums up": (_sums_up, None),
