@@ -108,6 +108,11 @@ class ProgramMetadata:
     crossing: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     on_device: tuple[str, ...] = ()
 
+    def on_gpu(self, kind: str) -> tuple[int, ...]:
+        """The inputs, or the outputs, that the caller may have in the GPU's memory."""
+        taken, given = self.crossing
+        return {"input": taken, "output": given}.get(kind, ())
+
     def to_json(self) -> dict[str, Any]:
         """Plain data. What is empty in a library, which neither calls Python nor holds strings, is
         not in it."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ import flowc as tf
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError, UsageError
 from flowc.run.device_buffers import DeviceArray, found_on_gpu
 from flowc_runtime import dlpack
+from flowc_runtime.addresses import ON_DEVICE
 
 SIZES = np.random.RandomState(0).rand(70, 90).astype(np.float32)
 
@@ -153,6 +156,38 @@ def test_a_step_of_training_moves_nothing(device: FakeCuda) -> None:
         assert not any(line.startswith(("upload", "download")) for line in log)
         for a, b in zip(*seen):
             np.testing.assert_allclose(b, a, 1e-5)
+
+
+def test_a_library_takes_and_fills_memory_of_the_gpu(tmp_path: Path, device: FakeCuda) -> None:
+    path = tmp_path / "model.so"
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [70, 90], name="x")
+        n = tf.placeholder(tf.int32, [2], name="n")
+        y = [tf.nn.softmax(tf.tanh(x)), n + 1]
+        tf.compile(graph, [x, n], y, path, target="cuda:simt")
+    text = path.with_suffix(".h").read_text()
+    assert re.findall(r"(\w+ \d): .*FLOWC_ON_GPU or not", text) == ["input 0", "output 0"]
+    assert "#define FLOWC_ON_GPU(pointer)" in text
+    library = ctypes.CDLL(str(path))
+    library.flowc_last_error.restype = ctypes.c_char_p
+    there, filled = DeviceArray.of(SIZES), DeviceArray.new((70, 90), SIZES.dtype)
+    counts, found = np.array([3, 4], np.int32), np.zeros(2, np.int32)
+
+    def run(*places: int) -> int:
+        words = [ctypes.c_void_p(place & (1 << 64) - 1) for place in places]
+        inputs, outputs = (ctypes.c_void_p * 2)(*words[:2]), (ctypes.c_void_p * 2)(*words[2:])
+        return library.flowc_run(inputs, None, outputs, None)
+
+    own, own_found = counts.ctypes.data, found.ctypes.data
+    assert run(there.address | ON_DEVICE, own, filled.address | ON_DEVICE, own_found) == 0
+    device.reset()
+    assert run(there.address | ON_DEVICE, own, filled.address | ON_DEVICE, own_found) == 0
+    assert _moves(device.log()) == [f"copy {SIZES.nbytes}"] * 2
+    wanted = np.exp(np.tanh(SIZES)) / np.exp(np.tanh(SIZES)).sum(1, keepdims=True)
+    np.testing.assert_allclose(filled, wanted, 1e-5)
+    assert found.tolist() == [4, 5]
+    assert run(there.address | ON_DEVICE, own | ON_DEVICE, filled.address, own_found) == 2
+    assert library.flowc_last_error() == b"input 'n' is on the GPU, where the host computes with it"
 
 
 def test_faults_leave_no_memory_behind(device: FakeCuda) -> None:
