@@ -37,7 +37,8 @@ from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim
-from flowc.ir.extraction import Bound, Resource, TwoRanks
+from flowc.ir.extraction import Bound, Resource, RunTimeTensor, TwoRanks
+from flowc.ir.op import NeedsContent
 from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.types import TensorType
 
@@ -146,6 +147,11 @@ class Extraction:
             found = self.read(self.top, found, tensor.name)
         if isinstance(found, TwoRanks):
             raise _of_two_ranks(f"{tensor.name}, which is fetched,", found, tensor.op.name)
+        if isinstance(found, RunTimeTensor):
+            raise NeedsContent(
+                f"{tensor.name}, which is fetched, has a shape that values of the run decide",
+                node=tensor.op.name,
+            )
         if not isinstance(found, Value):
             raise UnsupportedError(
                 f"{tensor.name} is a handle and cannot be fetched", node=tensor.op.name

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -253,8 +253,12 @@ class Session:
         `DeadlineExceededError` for a run that takes too long.
         """
         feeds = feed_dict or {}
-        if run_metadata is not None and options is not None and tells(options):
-            return self._run_told(fetches, feeds, options, run_metadata)
+        timeout = self._timeout
+        if options is not None:
+            if run_metadata is not None and tells(options):
+                return self._run_told(fetches, feeds, options, run_metadata)
+            if options.timeout_in_ms:
+                timeout = max(0, options.timeout_in_ms)
         try:
             asked = tuple(fetches) if type(fetches) is list else fetches
             version = self._variables.version
@@ -262,9 +266,6 @@ class Session:
             call = self._calls.get(key)
         except (AttributeError, TypeError):
             call, key = None, None
-        timeout = self._timeout
-        if options and options.timeout_in_ms:
-            timeout = max(0, options.timeout_in_ms)
         try:
             if call is not None and not self._closed:
                 try:
@@ -273,10 +274,7 @@ class Session:
                     pass
             return self._run_slowly(fetches, feeds, key, timeout)
         except FlowcError as found:
-            error = self._told(found, fetches, feeds)
-            if error is found:
-                raise
-            raise error from None
+            self._raise_told(found, fetches, feeds)
 
     def _run_into(
         self,
@@ -295,13 +293,10 @@ class Session:
         except (Outdated, NegativeSizeError):
             return self.run(fetches, feeds)
         except FlowcError as found:
-            error = self._told(found, fetches, feeds)
-            if error is found:
-                raise
-            raise error from None
+            self._raise_told(found, fetches, feeds)
 
-    def _told(self, error: FlowcError, fetches: Any, feeds: Mapping[Any, Any]) -> FlowcError:
-        """The error, which says what is known of its node."""
+    def _raise_told(self, found: FlowcError, fetches: Any, feeds: Mapping[Any, Any]) -> NoReturn:
+        """Raises the error, which says what is known of its node."""
 
         def check_sizes() -> None:
             asked = Fetches(self._graph, fetches)
@@ -311,7 +306,10 @@ class Session:
         def run(operations: list[Operation]) -> None:
             self._run_slowly(operations, feeds, None, self._timeout)
 
-        return told_fault(error, self._graph, check_sizes, run)
+        error = told_fault(found, self._graph, check_sizes, run)
+        if error is found:
+            raise found
+        raise error from None
 
     def _run_told(self, fetches: Any, feeds: Any, options: Any, run_metadata: Any) -> Any:
         """A run that tells of itself in a `RunMetadata`."""
@@ -365,16 +363,31 @@ class Session:
             raise UsageError("no GPU to leave results on", hint='Session(device="cuda")')
         if on_device and accept_options:
             raise ValueError("accept_options and on_device are for two functions")
+        fetches = [*fetches] if type(fetches) is list else fetches
+        asked = tuple(fetches) if type(fetches) is list else fetches
+        known = (asked, type(fetches), *keys)  # as `run` looks for it
 
         def call(*values: Any, **settings: Any) -> Any:
             if len(values) != len(keys):
                 raise ValueError(f"expected {len(keys)} values to feed, found {len(values)}")
-            if not accept_options and settings:
+            if settings and not accept_options:
                 raise TypeError(f"unexpected arguments: {', '.join(settings)}")
-            feeds = dict(zip(keys, values))
             if on_device:
+                feeds = dict(zip(keys, values))
                 return self._run_on_device(fetches, feeds, self._timeout, stays=True)
-            return self.run(fetches, feeds, **settings)
+            try:
+                key = (self._variables.version, *known, *map(form_of_array, values))
+                found = None if settings or self._closed else self._calls.get(key)
+            except (AttributeError, TypeError):
+                found = None
+            if found is not None:
+                try:
+                    return found(values, self._timeout)
+                except (Outdated, NegativeSizeError):
+                    pass
+                except FlowcError as error:
+                    self._raise_told(error, fetches, dict(zip(keys, values)))
+            return self.run(fetches, dict(zip(keys, values)), **settings)
 
         return call
 

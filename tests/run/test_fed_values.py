@@ -137,3 +137,17 @@ def test_sizes_that_are_wrong_stay_wrong() -> None:
             with pytest.raises(InvalidArgumentError):
                 session.run(y, {x: X.reshape(-1), shape: wrong})
         assert session.run(y, {x: X.reshape(-1), shape: [4, -1]}).shape == (4, 6)
+
+
+def test_axes_that_fed_shapes_decide_are_fetched() -> None:
+    session = tf.Session()
+    left, right = (tf.placeholder(tf.int32, [n]) for n in (2, 3))
+    axes = list(tf.raw_ops.BroadcastGradientArgs(s0=left, s1=right))
+    for shapes, expected in {
+        ((1, 3), (4, 2, 1)): ([0, 1], [2]),
+        ((2, 3), (4, 2, 3)): ([0], []),
+    }.items():
+        found = session.run(axes, dict(zip((left, right), shapes)))
+        assert tuple(x.tolist() for x in found) == expected
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        session.run(axes, {left: [2, 3], right: [4, 3, 3]})

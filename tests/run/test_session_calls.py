@@ -35,6 +35,25 @@ def test_a_callable_runs_with_values_in_the_order_of_its_feeds(session: tf.Sessi
     np.testing.assert_array_equal(told([1, 2], options=tf.RunOptions()), [1, 2])
 
 
+def test_a_callable_goes_straight_to_the_call_that_it_made(
+    session: tf.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, at = tf.constant([[1.0], [2.0]]), tf.placeholder(tf.int32, [None])
+    fetches = [tf.gather(rows, at, name="look"), at]
+    call = session.make_callable(fetches, [at])
+    fetches.pop()  # says nothing of what the callable fetches
+    assert [r.tolist() for r in call(np.array([1], np.int32))] == [[[2.0]], [1]]
+    with monkeypatch.context() as patched:
+        patched.setattr(session, "run", None)
+        assert [r.tolist() for r in call(np.array([0], np.int32))] == [[[1.0]], [0]]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="look") as told:
+            call(np.array([5], np.int32))
+    assert told.value.op.name == "look"
+    session.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        call(np.array([0], np.int32))
+
+
 FORMS: dict[str, tuple[Callable[..., Any], Callable[..., dict[Any, Any]]]] = {
     "arrays": (lambda y, z: y, lambda x, k: {x: np.array([1, 2], np.float32), k: np.float32(3)}),
     "doubles": (lambda y, z: [y, z], lambda x, k: {x: np.array([1.0, 2]), k: np.array(3.0)}),

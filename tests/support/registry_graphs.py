@@ -238,7 +238,9 @@ def _cases(op: Op) -> list[Case]:
 
 def _case(op: Op, random: np.random.Generator) -> Case:
     found = _cases(op)
-    weights = np.array([float(np.prod([WEIGHTS[d] for d in c.bound.values()])) for c in found])
+    weights = np.array(
+        [float(np.prod([WEIGHTS.get(d, 1) for d in c.bound.values()])) for c in found]
+    )
     return found[int(random.choice(len(found), p=weights / weights.sum()))]
 
 

@@ -40,8 +40,13 @@ SOURCE = Path(__file__).with_name("sanitizer.c")
 
 def runtime_of_the_compiler() -> str | None:
     """The library of the C compiler's address sanitizer, None where it has none."""
+    return _library("libasan.so")
+
+
+def _library(name: str) -> str | None:
+    """A library that comes with the C compiler, None where there is none."""
     try:
-        done = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True)
+        done = subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True)
     except OSError:
         return None
     path = done.stdout.strip()
@@ -50,9 +55,12 @@ def runtime_of_the_compiler() -> str | None:
 
 def environment() -> dict[str, str]:
     """What a child must be started with."""
+    # The sanitizer looks for what throws exceptions when it is loaded, and Python is not C++:
+    # those of SciPy would end it.
+    preloaded = runtime_of_the_compiler(), _library("libstdc++.so.6")
     options = "detect_leaks=0:handle_segv=0:replace_intrin=0:allocator_may_return_null=1"
     return os.environ | {
-        "LD_PRELOAD": runtime_of_the_compiler() or "",
+        "LD_PRELOAD": os.pathsep.join(filter(None, preloaded)),
         "ASAN_OPTIONS": options,
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "FLOWC_CACHE": "0",

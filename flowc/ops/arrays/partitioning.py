@@ -7,14 +7,17 @@ InvalidArgumentError.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
+from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, product
+from flowc.ir.extraction import Extractor
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, define, op_named
 from flowc.ir.types import Dims, TensorType
@@ -174,6 +177,45 @@ def _lower_stitch(b: Any, node: Node) -> Value:
     return b.tensor_scatter_update(table, b.reshape(where, (*where.dims, 1)), what)
 
 
+def _stitch_of_data(x: Extractor, inputs: Sequence[Value], attrs: Any) -> tuple[Value, ...]:
+    """Where only the run knows the largest index: there are as many rows as it says, and those that
+    no index names are zeros, as in TensorFlow."""
+    b, count = x.b, len(inputs) // 2
+    indices, data = inputs[:count], inputs[count:]
+    dtype = data[0].type.dtype
+    if dtype is dtypes.string or all(_is_known(b, v) for v in indices) or _is_dealt(b, indices):
+        return (b.dynamic_stitch(*inputs),)
+    rest = data[0].dims[indices[0].type.rank :]
+    none = b.const(np.full(1, -1, np.int32))
+    where = b.concat(none, *(b.reshape(v, (v.type.size,)) for v in indices), np.int32(0))
+    most = b.cast(b.max(where, np.array([0], np.int32), keep_dims=True), DstT=dtypes.i64)
+    shape = b.concat(b.add(most, np.int64(1)), b.sizes(rest, dtypes.i64), np.int32(0))
+    result = b.fill(shape, b.const(0, dtype))
+    for places, rows in zip(indices, data):
+        places = b.reshape(places, (places.type.size, 1))
+        rows = b.reshape(rows, (places.dims[0], *rest))
+        result = b.tensor_scatter_update(result, places, rows)
+    return (result,)
+
+
+def _is_known(b: Builder, indices: Value) -> bool:
+    content = b.content(indices)
+    return content is not None and not any(isinstance(i, Expr) for i in content.flat)
+
+
+def _is_dealt(b: Builder, indices: Sequence[Value]) -> bool:
+    """Whether indices are what a dynamic_partition made of the numbers from 0 on: each is below
+    their number then, and the result needs no more memory than they do."""
+    node = indices[0].node
+    if node.op.name != "dynamic_partition" or any(v.node is not node for v in indices):
+        return False
+    numbers = node.inputs[0].node
+    if numbers.op.name != "range":
+        return False
+    ends = [b.content(numbers.inputs[i]) for i in (0, 2)]
+    return [None if end is None else end.tolist() for end in ends] == [0, 1]
+
+
 def _partition_gradient(b: GradientBuilder, node: Forward, *dys: Any) -> Any:
     """The parts go back to where their rows came from."""
     data, partitions = node.inputs
@@ -228,7 +270,6 @@ dynamic_partition = define(
     ),
 )
 
-# Indices that the run computes must be below their number, as those of a partition are.
 dynamic_stitch = define(
     "dynamic_stitch",
     "DynamicStitch(indices: N*i32, data: N*T; N: int >= 1, T: type) -> merged: T",
@@ -242,4 +283,5 @@ dynamic_stitch = define(
     ),
     content=True,
     aliases=("ParallelDynamicStitch",),
+    on_data=_stitch_of_data,
 )

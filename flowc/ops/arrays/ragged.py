@@ -286,22 +286,30 @@ def _range(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
     starts, limits, steps = np.broadcast_arrays(*(np.atleast_1d(x) for x in inputs))
     if not steps.all():
         raise InvalidArgumentError("Requires delta != 0")
-    wide = np.float64 if types[1].is_floating else np.int64
-    distance = limits.astype(wide) - starts.astype(wide)
-    wide_steps = steps.astype(wide)
+    toward = np.where(steps > 0, limits > starts, limits < starts)
     if types[1].is_floating:
-        counts = np.ceil(distance / wide_steps)
+        with np.errstate(over="ignore", invalid="ignore"):
+            counts = np.where(toward, np.ceil(np.abs((limits - starts) / steps)), 0)
+        if not np.isfinite(counts).all():
+            raise InvalidArgumentError("a range must be finite")
     else:
-        counts = -((-distance) // wide_steps)
-    if not np.isfinite(counts).all():
-        raise InvalidArgumentError("a range must be finite")
-    counts = np.maximum(counts, 0)
-    check_count(int(counts.sum()), "elements of ranges")
+        # The way from one end of int64 to the other does not fit into it, but into uint64.
+        first, last, step = (x.astype(np.int64).view(np.uint64) for x in (starts, limits, steps))
+        way = np.where(steps > 0, last - first, first - last)
+        counts = np.where(toward, (way - 1) // np.where(steps > 0, step, 0 - step) + 1, 0)
+    check_count(int(counts.sum(dtype=np.float64)), "elements of ranges")
     counts = counts.astype(np.int64)
     splits = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    places = np.arange(splits[-1]) - np.repeat(splits[:-1], counts)
-    values = np.repeat(starts, counts) + places.astype(starts.dtype) * np.repeat(steps, counts)
-    return [splits.astype(types[0].numpy), values.astype(types[1].numpy)]
+    values = np.repeat(steps, counts)
+    if types[1].is_floating:  # each number is the one before and a step, rounded
+        for i in np.flatnonzero(counts):
+            row = values[splits[i] : splits[i + 1]]
+            row[0] = starts[i]
+            np.add.accumulate(row, out=row)
+    else:
+        places = np.arange(splits[-1]) - np.repeat(splits[:-1], counts)
+        values = np.repeat(starts, counts) + places.astype(starts.dtype) * values
+    return [splits.astype(types[0].numpy), values]
 
 
 def _infer_range(c: Inference) -> list[Dims]:

@@ -16,7 +16,7 @@ from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.sparse.sparse_steps import NUMERIC, ORDERED, Array, check_sparse, linear
+from flowc.ops.sparse.sparse_steps import NUMERIC, ORDERED, Array, check_sparse, linear, numbered
 
 Steps = Callable[..., list[Array]]
 
@@ -42,7 +42,7 @@ def _fold(inputs: Sequence[Any], choose: Any) -> tuple[Array, Array, list[int], 
     indices, values, sizes, axes = inputs
     folded = _folded_axes(np.asarray(axes).reshape(-1).tolist(), len(sizes))
     kept = [a for a in range(len(sizes)) if a not in folded]
-    flat = linear(indices[:, kept], [int(sizes[a]) for a in kept])
+    flat = numbered(indices[:, kept], [int(sizes[a]) for a in kept])
     _, first, inverse = np.unique(flat, return_index=True, return_inverse=True)
     found = values[first].copy()
     if choose is np.add:
@@ -148,7 +148,7 @@ for _word, _choose, _kinds in (("Sum", np.add, NUMERIC), ("Max", np.maximum, ORD
 
 
 def _rows(indices: Array, sizes: Array) -> Array:
-    flat = linear(indices[:, :-1], sizes[:-1].tolist())
+    flat = numbered(indices[:, :-1], sizes[:-1].tolist())
     return np.unique(flat, return_inverse=True)[1]
 
 

@@ -22,6 +22,7 @@ from flowc.ops.strings.string_values import check_count
 
 Array = np.ndarray[Any, Any]
 NUMERIC = "{f32, f64, i32, u8, i16, i8, c64, i64, bf16, u16, c128, f16, u32, u64}"
+MOST = (1 << 63) - 1  # of elements along an axis
 ORDERED = "{f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64}"
 
 
@@ -42,11 +43,18 @@ def check_sparse(c: Inference, indices: int, values: int, shape: int) -> None:
 
 
 def linear(indices: Array, sizes: Sequence[int]) -> Array:
-    """The places as numbers in row-major order."""
+    """Where places stand in row-major order, in a tensor of at most MOST elements."""
     found = np.zeros(len(indices), np.int64)
     for axis, size in enumerate(sizes):
         found = found * size + indices[:, axis]
     return found
+
+
+def numbered(indices: Array, sizes: Sequence[int]) -> Array:
+    """Places as numbers: equal ones for equal places, in row-major order."""
+    if math.prod(sizes) <= MOST:
+        return linear(indices, sizes)
+    return np.unique(indices, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def in_order(indices: Array) -> Array:
@@ -114,7 +122,7 @@ def _new_sizes(old: Sequence[int], wanted: Sequence[int]) -> list[int]:
                 f"output_shape={list(wanted)}"
             )
         sizes[open_axes[0]] = count // known
-    if count >= 1 << 63:
+    if count > MOST:
         raise InvalidArgumentError(f"a sparse tensor of {count} elements is too large")
     if math.prod(sizes) != count:
         raise InvalidArgumentError(
@@ -159,9 +167,12 @@ def _slice(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     indices, values, sizes, start, size = inputs
     if (size < 0).any():
         raise InvalidArgumentError(f"Expected a non-negative size, got {size.min()}")
-    ends = np.minimum(start + size, sizes)
+    # As Python counts: the end of a slice may be beyond what 64 bits hold.
+    windows = list(zip(start.tolist(), size.tolist(), sizes.tolist(), strict=True))
+    ends = np.array([min(at + n, dim) for at, n, dim in windows], np.int64)
+    lengths = np.array([max(0, min(n, dim - at)) for at, n, dim in windows], np.int64)
     kept = ((indices >= start) & (indices < ends)).all(axis=1)
-    return _results(indices[kept] - start, values[kept], np.maximum(ends - start, 0))
+    return _results(indices[kept] - start, values[kept], lengths)
 
 
 def _infer_slice(c: Inference) -> list[Dims]:
@@ -291,7 +302,10 @@ def _concat(inputs: Sequence[Any], _: Sequence[DType], *, concat_dim: int) -> li
         step = np.zeros(rank, np.int64)
         step[axis] = sizes[axis]
         moved.append(places[k] + step)
-        sizes[axis] += all_sizes[k][axis]
+        total = int(sizes[axis]) + int(all_sizes[k][axis])
+        if total > MOST:
+            raise InvalidArgumentError(f"a sparse tensor of {total} along axis {axis} is too large")
+        sizes[axis] = total
     indices = np.concatenate(moved)
     order = in_order(indices)
     return _results(indices[order], np.concatenate(values)[order], sizes)
@@ -432,7 +446,7 @@ def _together(inputs: Sequence[Any]) -> tuple[Array, Array, Array, Array]:
     if sizes.tolist() != other.tolist():
         raise InvalidArgumentError("Operands' shapes do not match: got "
                                    f"{sizes.tolist()} and {other.tolist()}")  # fmt: skip
-    both = np.concatenate([linear(a, sizes.tolist()), linear(b, sizes.tolist())])
+    both = numbered(np.concatenate([a, b]), sizes.tolist())
     places, first, inverse = np.unique(both, return_index=True, return_inverse=True)
     at = np.full((2, len(places)), -1)
     at[0, inverse[: len(a)]] = np.arange(len(a))
