@@ -374,7 +374,10 @@ class Session:
                 raise TypeError(f"unexpected arguments: {', '.join(settings)}")
             if on_device:
                 feeds = dict(zip(keys, values))
-                return self._run_on_device(fetches, feeds, self._timeout, stays=True)
+                try:
+                    return self._run_on_device(fetches, feeds, self._timeout, stays=True)
+                except FlowcError as error:
+                    self._raise_told(error, fetches, feeds)
             try:
                 key = (self._variables.version, *known, *map(form_of_array, values))
                 found = None if settings or self._closed else self._calls.get(key)
