@@ -14,7 +14,8 @@ class Options:
     machine has. `for_library`: there is no Python where the program runs. `traced`: runs note when
     their steps begin and end. `exact`: products and convolutions add up the very products of their
     elements; without it, algorithms of fewer multiplications and formats of fewer bits are used
-    where their error is as small as docs/guide/performance.md says."""
+    where their error is as small as docs/guide/performance.md says. `on_host`: nodes that the CPU
+    computes also where there is a GPU, by name."""
 
     target: str = "native"
     fuse: bool = True
@@ -23,6 +24,7 @@ class Options:
     for_library: bool = False
     traced: bool = False
     exact: bool = False
+    on_host: frozenset[str] = frozenset()
 
     @property
     def has_gpu(self) -> bool:
@@ -32,6 +34,8 @@ class Options:
     @property
     def key(self) -> str:
         chosen = f"target={self.target};fuse={self.fuse};skip={','.join(self.skip)}"
+        if self.on_host:
+            chosen += f";host={','.join(sorted(self.on_host))}"
         return (
             f"{chosen};library={self.for_library}{';traced' * self.traced}{';exact' * self.exact}"
         )

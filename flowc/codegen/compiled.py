@@ -89,7 +89,9 @@ class ProgramMetadata:
     the first `input_sizes` are those of the inputs; `constraints`: pairs of sizes that the run
     checks to be equal. `calls`: what Python computes, by number; `strings`: the first strings of a
     run's table, None where a run holds none. `steps`: those whose times a run notes, by number.
-    `name`: that of a library. `has_device`: a GPU runs some of it."""
+    `name`: that of a library. `has_device`: a GPU runs some of it; `crossing`: the inputs and the
+    outputs that the caller may have in the GPU's memory; `on_device`: the nodes of which the GPU
+    computes something, and the variables that stay there."""
 
     spec: ProgramSpec = field(default_factory=ProgramSpec)
     sizes: tuple[str, ...] = ()
@@ -103,6 +105,13 @@ class ProgramMetadata:
     version: str = VERSION
     name: str = ""
     has_device: bool = False
+    crossing: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    on_device: tuple[str, ...] = ()
+
+    def on_gpu(self, kind: str) -> tuple[int, ...]:
+        """The inputs, or the outputs, that the caller may have in the GPU's memory."""
+        taken, given = self.crossing
+        return {"input": taken, "output": given}.get(kind, ())
 
     def to_json(self) -> dict[str, Any]:
         """Plain data. What is empty in a library, which neither calls Python nor holds strings, is
@@ -117,6 +126,8 @@ class ProgramMetadata:
         found["weights_bytes"] = self.weights_bytes
         if self.has_device:
             found["device"] = "cuda"
+            found["crossing"] = [list(places) for places in self.crossing]
+            found["on_device"] = list(self.on_device)
         if self.calls:
             found["calls"] = [asdict(call) for call in self.calls]
         if self.strings is not None:
@@ -131,6 +142,7 @@ class ProgramMetadata:
         if data["format"] != FORMAT:
             raise InternalError(f"program metadata of format {data['format']}: expected {FORMAT}")
         strings = data.get("strings")
+        taken, given = data.get("crossing", ((), ()))
         return cls(
             spec=ProgramSpec.from_json(data),
             sizes=tuple(data["sizes"]),
@@ -144,6 +156,8 @@ class ProgramMetadata:
             version=data["flowc"],
             name=data.get("name", ""),
             has_device="device" in data,
+            crossing=(tuple(taken), tuple(given)),
+            on_device=tuple(data.get("on_device", ())),
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -38,10 +38,10 @@ from flowc.codegen.work import work_of
 from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
-from flowc.ir.program_spec import Alias, ProgramSpec, TensorSpec
+from flowc.ir.program_spec import Alias, ProgramSpec, TensorSpec, VariableSpec
 from flowc.plan.plan import ALIGNMENT, Copy, Input, Needs, Plan, Step, Transfer, bytes_of
 from flowc.plan.planner import make_plan
-from flowc.plan.transfers import place_on_devices
+from flowc.plan.transfers import crossing_places, place_on_devices
 
 KernelCompiler = Callable[[Kernel], tuple[bytes, ...]]
 
@@ -178,6 +178,8 @@ def compile_program(
         calls=tuple(map(_host_call, driver.calls)),
         strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
         has_device=bool(on_device),
+        crossing=crossing_places(plan) if on_device else ((), ()),
+        on_device=() if keeps_values else _names_on_device(on_device, variables),
         steps=tuple(_traced_step(step, launches) for step in driver.steps),
     )
     symbols = {k.symbol for k in kernels.values() if k.symbol is not None}
@@ -199,6 +201,15 @@ def _threads() -> Iterator[ThreadPoolExecutor]:
         threads.shutdown(wait=False, cancel_futures=True)
         raise
     threads.shutdown()
+
+
+def _names_on_device(
+    clusters: Iterable[Node], variables: Iterable[VariableSpec]
+) -> tuple[str, ...]:
+    """The nodes of the graph that clusters of the device compute, and the variables there."""
+    inner = (node for cluster in clusters for node in cluster.attrs["body"].nodes)
+    found = {name for node in inner if node.op.name != "const" for name in node.origin}
+    return tuple(sorted(found | {v.name for v in variables if v.on_device}))
 
 
 def _needs(launches: Sequence[Launch]) -> Needs:

@@ -8,7 +8,7 @@ lowering something (axes, permutations, known bounds) are in it now, and go.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any, cast
@@ -27,11 +27,14 @@ from flowc.options import Options
 
 def lower(c: Computation, options: Options) -> Computation:
     record = cache(record_map)  # that of a record's function once for inputs of the same dtypes
-    lowered = rewrite_nodes(c, lambda b, node: _lower(b, node, record))
+    on_host = options.on_host
+    lowered = rewrite_nodes(c, lambda b, node: _lower(b, node, record, on_host))
     return c if lowered is c else prune_nodes(lowered)
 
 
-def _lower(b: Builder, node: Node, record: Record) -> Sequence[Value] | None:
+def _lower(
+    b: Builder, node: Node, record: Record, on_host: Collection[str]
+) -> Sequence[Value] | None:
     if is_core(node.op):
         return None
     lowering, kept = recorded(node, record)
@@ -44,6 +47,8 @@ def _lower(b: Builder, node: Node, record: Record) -> Sequence[Value] | None:
     device = node.op.traits & {"on_cpu", "on_gpu"}
     if device:
         (attrs["device"],) = device
+    elif on_host and node.origin and all(name in on_host for name in node.origin):
+        attrs["device"] = "on_cpu"
     if isinstance(lowering, Host):
         settings = tuple((name, _plain(node.attrs[name])) for name in lowering.settings)
         attrs |= {"op": node.op.name, "label": "", "settings": settings}

@@ -58,7 +58,7 @@ def _region(plan: Plan, region: Region, indent: str) -> list[str]:
         on_device = device or (isinstance(step, Copy) and step.side == DEVICE)
         where = "on the device: " if on_device else ""
         if isinstance(step, Run) and "on_cpu" in devices_of(step.node):
-            where = "by a kernel for the CPU: "
+            where = "on the CPU: "
         lines.append(f"{indent}{number:4}  {where}{_step(region, step)}")
         inner = indent + " " * 6
         match step:

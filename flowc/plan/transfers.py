@@ -58,6 +58,37 @@ def place_on_devices(
         _Transfers(plan).run(variables)
 
 
+def crossing_places(plan: Plan) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The inputs and the outputs that only `Transfer` steps touch on the host, so that the caller
+    may have them on the device."""
+    touched = {place for place, side in accesses(plan, plan.top) if side == HOST}
+    touched |= plan.resident | set(_copied_on_host(plan.top))
+    touched |= {place for i, k in plan.in_place for place in (Input(i), Output(k))}
+    c = plan.computation
+    taken = (i for i in range(len(c.parameters)) if Input(i) not in touched)
+    given = (k for k in range(len(c.results)) if Output(k) not in touched)
+    return tuple(taken), tuple(given)
+
+
+def _copied_on_host(region: Region) -> Iterator[Place]:
+    """The places that the host reads or writes to copy what is there."""
+    for step in region.steps:
+        match step:
+            case Copy(value, target, side) if side == HOST:
+                yield from (region.place_of(value), target)
+            case Loop(condition=condition, body=body, assigned=assigned):
+                for place, value, side in assigned:
+                    if side == HOST:
+                        yield from (place, body.place_of(value))
+                yield from _copied_on_host(condition)
+                yield from _copied_on_host(body)
+            case Branch(then=then, otherwise=otherwise):
+                yield from _copied_on_host(then)
+                yield from _copied_on_host(otherwise)
+            case _:
+                pass
+
+
 @dataclass(frozen=True, slots=True)
 class _Carried:
     """A value that a loop carries: its `place` before each iteration, the value and the place that
@@ -94,7 +125,7 @@ class _Transfers:
     def _resident(self, variables: Sequence[tuple[int, int | None]]) -> Iterator[Place]:
         """The places of variables that stay on the device between runs."""
         touched: dict[Place, set[Side]] = {}
-        for place, side in self._accesses(self.plan.top):
+        for place, side in accesses(self.plan, self.plan.top):
             touched.setdefault(place, set()).add(side)
         c = self.plan.computation
         for i, k in variables:
@@ -176,7 +207,7 @@ class _Transfers:
     def _plain(
         self, region: Region, steps: list[Step], step: Run | CallHost | ReadSizes | WriteSizes
     ) -> None:
-        side = self._side(step)
+        side = _side(self.plan, step)
         for value in step.node.inputs:
             self._bring(steps, root_of(value), region.place_of(value), side)
         steps.append(step)
@@ -186,9 +217,6 @@ class _Transfers:
             for place in (step.workspace, step.late_scratch):
                 if place is not None:
                     self._touch(place, side)
-
-    def _side(self, step: Run | CallHost | ReadSizes | WriteSizes) -> Side:
-        return DEVICE if step.node in self.plan.on_device else HOST
 
     def _copied(self, region: Region, step: Copy, home: Side | None) -> Step:
         """A copy within one memory, or from one to the other: to the home of what a loop carries,
@@ -247,37 +275,17 @@ class _Transfers:
         results = loop.body.computation.results
         taken = dict(loop.exchanged)
         found: list[_Carried] = []
-        accesses = [*self._accesses(loop.condition), *self._accesses(loop.body)]
+        touches = [*accesses(self.plan, loop.condition), *accesses(self.plan, loop.body)]
         for start, value, result in zip(loop.node.inputs, own, results):
             place = loop.body.places[value]
             following = taken.get(place, place)
             if is_scalar(value):
                 following = loop.body.place_of(result)
-            touching = {side for touched, side in accesses if touched in (place, following)}
+            touching = {side for touched, side in touches if touched in (place, following)}
             scalar_on_host = is_scalar(value) and HOST in touching
             home: Side = DEVICE if DEVICE in touching and not scalar_on_host else HOST
             found.append(_Carried(start, place, result, following, home))
         return found
-
-    def _accesses(self, region: Region) -> Iterator[tuple[Place, Side]]:
-        """The places that the steps of a region read or write, with the sides that do."""
-        for step in region.steps:
-            match step:
-                case Copy() | Transfer():
-                    pass
-                case Loop(condition=condition, body=body):
-                    yield from self._accesses(condition)
-                    yield from self._accesses(body)
-                    (tested,) = condition.computation.results
-                    yield condition.place_of(tested), HOST
-                case Branch(node, then, otherwise):
-                    yield region.place_of(node.inputs[0]), HOST
-                    yield from self._accesses(then)
-                    yield from self._accesses(otherwise)
-                case _:
-                    side = self._side(step)
-                    for value in (*step.node.inputs, *step.node.outputs):
-                        yield region.place_of(value), side
 
     def _loop(self, region: Region, steps: list[Step], loop: Loop) -> None:
         node = loop.node
@@ -285,11 +293,11 @@ class _Transfers:
         for carried in every:
             self._bring(steps, carried.start, carried.place, carried.home)
             self.state[carried.place] = frozenset((carried.home,))
-        accesses = {*self._accesses(loop.condition), *self._accesses(loop.body)}
+        touched = {*accesses(self.plan, loop.condition), *accesses(self.plan, loop.body)}
         for value in node.inputs[node.attrs["carried"] :]:
             place = region.place_of(value)
             for side in (HOST, DEVICE):
-                if (place, side) in accesses:
+                if (place, side) in touched:
                     self._bring(steps, root_of(value), place, side)
         self._region(loop.condition)
         (tested,) = loop.condition.computation.results
@@ -307,6 +315,31 @@ class _Transfers:
             self._touch(place, side)
             self._touch(loop.body.place_of(value), side)
         steps.append(replace(loop, assigned=tuple(assigned)))
+
+
+def accesses(plan: Plan, region: Region) -> Iterator[tuple[Place, Side]]:
+    """The places that the steps of a region read or write, with the sides that do; copies aside."""
+    for step in region.steps:
+        match step:
+            case Copy() | Transfer():
+                pass
+            case Loop(condition=condition, body=body):
+                yield from accesses(plan, condition)
+                yield from accesses(plan, body)
+                (tested,) = condition.computation.results
+                yield condition.place_of(tested), HOST
+            case Branch(node, then, otherwise):
+                yield region.place_of(node.inputs[0]), HOST
+                yield from accesses(plan, then)
+                yield from accesses(plan, otherwise)
+            case _:
+                side = _side(plan, step)
+                for value in (*step.node.inputs, *step.node.outputs):
+                    yield region.place_of(value), side
+
+
+def _side(plan: Plan, step: Run | CallHost | ReadSizes | WriteSizes) -> Side:
+    return DEVICE if step.node in plan.on_device else HOST
 
 
 def _loops(region: Region) -> Iterator[Loop]:

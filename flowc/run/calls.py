@@ -19,6 +19,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.graph import Tensor
 from flowc.ir.host_run import CancelToken, ChosenTensor, HostRun, WouldWaitError
 from flowc.ir.program_spec import TensorSpec
+from flowc.run.device_buffers import DeviceArray
 from flowc.run.fetches import Rebuild, feed_array
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import host_run
@@ -26,6 +27,7 @@ from flowc.run.programs import SessionProgram
 from flowc.run.segments import Segment
 from flowc.run.state import RunState
 from flowc.run.variables import Access, Addresses, HeldVariables
+from flowc_runtime.addresses import ON_DEVICE, data_address
 
 if TYPE_CHECKING:
     from flowc.run.executable import Executable
@@ -104,6 +106,103 @@ class StatefulCall:
         if self.fits is None:
             self.fits = self.call.layout.fits(buffers)
         return self.fits
+
+
+# Makes a call: of a program and its version, the Session's state, feeds, the structure of results.
+CallMaker = Callable[["SessionProgram", int, RunState, Sequence[Any], Rebuild], Call]
+
+
+@dataclass(slots=True, eq=False)
+class DeviceCall:
+    """A call of a program with feeds that may be on a GPU. `stays`: whether its results are to be
+    there. What the plan has on the device goes by no way of the host."""
+
+    program: SessionProgram
+    executable: Executable
+    state: RunState
+    version: int
+    rebuild: Rebuild
+    stays: bool
+
+    def __call__(
+        self, arrays: Iterable[Array], timeout: float = 0, into: Sequence[Array] = ()
+    ) -> Any:
+        executable, variables = self.executable, self.program.spec.variables
+        taken = executable.metadata.crossing[0]
+        given = [
+            a if i in taken or isinstance(a, np.ndarray) else a.numpy()
+            for i, a in enumerate(arrays)
+        ]
+        given = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else a for a in given]
+
+        def run(
+            values: list[Array], buffers: list[Any], addresses: Addresses | None
+        ) -> list[Array]:
+            there = addresses if access.on_device else None
+            return self._run([*given, *values], buffers, there, timeout)
+
+        if not variables:
+            return self.rebuild(self._run(given, [], None, timeout))
+        access = Access.of(self.program.spec)
+        results = self.state.variables.run(self.version, access, run)
+        if results is None:
+            raise Outdated
+        return self.rebuild(results)
+
+    def _run(
+        self,
+        every: Sequence[Array | DeviceArray],
+        buffers: Sequence[Array | None],
+        variables: Addresses | None,
+        timeout: float,
+    ) -> list[Any]:
+        """Runs once. `variables`: where the last of `every` and the last outputs are, where not on
+        the host."""
+        executable = self.executable
+        layout = executable.layout_of(every)
+        results: list[Any] = layout.last_outputs(buffers)
+        fetched = len(layout.outputs) - len(buffers)
+        stays = () if executable.finds_sizes or not self.stays else executable.metadata.crossing[1]
+        first = enumerate(layout.outputs[:fetched])
+        made = (DeviceArray.new(*o) if o and k in stays else layout.new(o) for k, o in first)
+        results = [*made, *results]
+        read, written = [_address(a) for a in every], [_address(a) for a in results]
+        if variables is not None:
+            for own, there in zip((read, written), variables):
+                own[len(own) - len(there) :] = [
+                    b or a for a, b in zip(own[len(own) - len(there) :], there)
+                ]
+        found = executable.run_laid_out(
+            layout, map(_on_host, every), [_on_host(a) for a in results], timeout, (read, written)
+        )
+        return [b if a is None else a for a, b in zip(found, results)]
+
+
+@dataclass(slots=True, eq=False)
+class BroughtCall:
+    """A call with copies on the host of what is fed."""
+
+    call: Call
+
+    def __call__(
+        self, arrays: Iterable[Array], timeout: float = 0, into: Sequence[Array] = ()
+    ) -> Any:
+        return self.call(_brought(arrays), timeout, into)
+
+
+def _brought(arrays: Iterable[Array | DeviceArray]) -> list[Array]:
+    return [a if isinstance(a, np.ndarray) else a.numpy() for a in arrays]
+
+
+def _on_host(array: Array | DeviceArray | None) -> Array | None:
+    return array if isinstance(array, np.ndarray) else None
+
+
+def _address(array: Array | DeviceArray | None) -> int:
+    """Where an array is, as a run is told."""
+    if isinstance(array, DeviceArray):
+        return array.address | ON_DEVICE
+    return 0 if array is None else data_address(array) or 0
 
 
 @dataclass(slots=True, eq=False)
@@ -277,6 +376,23 @@ def call_of(
     call.contiguous = all(a.flags.c_contiguous for a in given)
     stateful = StatefulCall(call, Access.of(program.spec), state.variables, version)
     return hosted(stateful, program.executable, state)
+
+
+def device_call_of(
+    program: SessionProgram,
+    version: int,
+    state: RunState,
+    given: Sequence[Array | DeviceArray],
+    rebuild: Rebuild,
+    stays: bool,
+) -> Call:
+    """A call of a program with feeds that may be on a GPU. One that calls Python, or holds strings,
+    computes with copies on the host."""
+    executable = program.executable
+    assert executable is not None
+    if executable.calls is None and executable.metadata.strings is None:
+        return DeviceCall(program, executable, state, version, rebuild, stays)
+    return BroughtCall(call_of(program, version, state, _brought(given), rebuild))
 
 
 def hosted(call: Call, executable: Executable, state: RunState) -> Call:

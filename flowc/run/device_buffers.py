@@ -8,6 +8,7 @@ the context that programs use too, the primary one.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import weakref
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import ResourceExhaustedError, UnavailableError, UnknownError
+from flowc_runtime.dlpack import CUDA, Exchanged, new_capsule, taken
+from flowc_runtime.dlpack import is_on_gpu as says_gpu
 
 _OUT_OF_MEMORY = 2
 _STREAM = 2  # the default stream of a thread
@@ -46,7 +49,7 @@ class _Driver:
 
     def _must(self, code: int) -> None:
         if code == _OUT_OF_MEMORY:
-            raise ResourceExhaustedError("no memory on the GPU for variables")
+            raise ResourceExhaustedError("no memory on the GPU for variables and results")
         if code:
             raise UnknownError(f"the CUDA driver reports error {code}")
 
@@ -109,14 +112,102 @@ def _free(address: int) -> None:
         driver.call("cuMemFreeAsync", ctypes.c_uint64(address))
 
 
-def copy_from_gpu(value: Any) -> np.ndarray:
-    """The elements of an object with `__cuda_array_interface__` (version 2 or later), as tensors of
-    PyTorch and arrays of CuPy and Numba have it, as an array of the host; what the object's stream
-    was asked before is done first. Raises `TypeError` where they do not lie side by side,
+class DeviceArray:
+    """An array in the memory of the first GPU, elements side by side, that nothing changes: what a
+    run gives where it is asked to leave results there (`Session.make_callable`), and may be fed.
+
+    Libraries for GPUs take it by `__cuda_array_interface__` or DLPack without a copy; NumPy and
+    `numpy()` get one on the host. `owner`: lives as long as the memory does.
+    """
+
+    __slots__ = ("address", "dtype", "owner", "shape")
+
+    def __init__(
+        self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: Any
+    ) -> None:
+        self.address, self.shape, self.dtype, self.owner = address, shape, dtype, owner
+
+    @classmethod
+    def new(cls, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
+        """Memory for an array. Raises `ResourceExhaustedError` where there is too little."""
+        memory = DeviceBuffer(math.prod(shape) * dtype.itemsize)
+        return cls(memory.address, shape, dtype, memory)
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> DeviceArray:
+        """A copy of an array of the host."""
+        found = cls.new(array.shape, array.dtype)
+        found.owner.upload(array)
+        return found
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        sizes = (self.shape[i + 1 :] for i in range(len(self.shape)))
+        return tuple(math.prod(inner) * self.dtype.itemsize for inner in sizes)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def numpy(self) -> np.ndarray:
+        """A copy on the host."""
+        found = np.empty(self.shape, self.dtype)
+        download_from(self.address, found)
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("an array on a GPU is an array of NumPy only as a copy")
+        return self.numpy() if dtype is None else self.numpy().astype(dtype, copy=False)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        where = {"data": (self.address, False), "strides": None, "stream": None, "version": 3}
+        return {"shape": self.shape, "typestr": self.dtype.str, **where}
+
+    def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
+        """What the run did is done, so that no stream has to wait for it."""
+        return new_capsule(Exchanged(self.address, self.shape, self.dtype, self.owner))
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CUDA, 0
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array of rank 0")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<DeviceArray of shape {self.shape} and dtype {self.dtype}>"
+
+
+def is_on_gpu(value: Any) -> bool:
+    """Whether a value is an array of a library on a GPU."""
+    return hasattr(value, "__cuda_array_interface__") or says_gpu(value)
+
+
+def found_on_gpu(value: Any) -> DeviceArray:
+    """The array that an object with `__cuda_array_interface__` (version 2 or later) or DLPack has
+    on a GPU, as tensors of PyTorch and arrays of CuPy, Numba and JAX do; what the object's stream
+    was asked before is done first. Raises `TypeError` where its elements do not lie side by side,
     `UnavailableError` without a driver."""
-    interface: Mapping[str, Any] = value.__cuda_array_interface__
-    found = np.empty(tuple(interface["shape"]), np.dtype(interface["typestr"]))
+    if isinstance(value, DeviceArray):
+        return value
+    interface: Mapping[str, Any] | None = getattr(value, "__cuda_array_interface__", None)
+    if interface is None:
+        there = taken(value)
+        return DeviceArray(there.address, there.shape, there.dtype, there.owner)
+    shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
     strides = interface.get("strides")
+    found = DeviceArray(interface["data"][0], shape, dtype, value)
     if strides is not None and found.size and tuple(strides) != found.strides:
         raise TypeError(
             f"an array on a GPU of strides {tuple(strides)} is fed, where elements must lie side by"
@@ -124,5 +215,4 @@ def copy_from_gpu(value: Any) -> np.ndarray:
         )
     if interface.get("stream") is not None:
         finish_stream(interface["stream"])
-    download_from(interface["data"][0], found)
     return found

@@ -9,7 +9,7 @@ What a file says of devices is where it was trained, and asks for nothing.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +45,8 @@ def devices(has_gpu: bool = False) -> list[DeviceAttributes]:
 @dataclass(frozen=True, slots=True)
 class Placement:
     """Where a Session runs operations. `soft`: another kind or number of device than is there is
-    replaced by the CPU, another machine is not. `logged`: on the standard error stream.
-    `has_gpu`: clusters that can run on the GPU do."""
+    replaced by one that is, another machine is not. `logged`: on the standard error stream.
+    `has_gpu`: clusters that can run on the GPU do, but for what the program put on the CPU."""
 
     soft: bool = False
     logged: bool = False
@@ -72,9 +72,19 @@ class Placement:
                     node=op.name,
                     hint="tf.ConfigProto(allow_soft_placement=True) runs it on the CPU",
                 )
-            if self.logged:
-                where = f"{GPU}, if its cluster has a kernel there" if self.has_gpu else CPU
-                print(f"{op.name}: ({op.type}): {where}", file=sys.stderr)
+
+    def on_host(self, operations: Iterable[Operation]) -> frozenset[str]:
+        """Those that the program put on the CPU of a Session that has a GPU, by name."""
+        if not self.has_gpu:
+            return frozenset()
+        placed = (op for op in operations if op.device and op.encoded is None)
+        return frozenset(op.name for op in placed if parse_device(op.device).device_type == "CPU")
+
+    def log(self, operations: Iterable[Operation], on_device: Collection[str]) -> None:
+        """Says where operations run. `on_device`: those of which the GPU computes something."""
+        for op in operations if self.logged else ():
+            where = GPU if op.name in on_device else CPU
+            print(f"{op.name}: ({op.type}): {where}", file=sys.stderr)
 
     @property
     def _names(self) -> str:

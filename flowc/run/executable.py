@@ -11,7 +11,7 @@ import ctypes
 import math
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy import empty
@@ -42,6 +42,15 @@ _free = ctypes.CDLL(None).free
 _free.argtypes = [ctypes.c_void_p]
 
 Shape = tuple[int, ...]
+
+
+class HasShape(Protocol):
+    """An array of any kind of memory."""
+
+    @property
+    def shape(self) -> Shape: ...
+    @property
+    def ndim(self) -> int: ...
 
 
 class _RunTables:
@@ -89,7 +98,7 @@ class _RunTables:
     def free_allocated(self, outputs: Sequence[Any]) -> None:
         """Gives back the outputs that a run allocated which has not ended well."""
         for at, array in enumerate(outputs, self.outputs):
-            if array is None:
+            if array is None and self.words[at] > 0:  # below: memory of a GPU, which the caller has
                 _free(self.words[at])
 
 
@@ -116,23 +125,28 @@ class Layout:
 
     def outputs_ending_in(self, buffers: Sequence[np.ndarray | None]) -> list[Any]:
         """Arrays for the outputs: the last ones are the buffers that fit, others are new."""
+        return [*self.outputs_before(len(buffers)), *self.last_outputs(buffers)]
+
+    def last_outputs(self, buffers: Sequence[np.ndarray | None]) -> list[Any]:
+        """Arrays for as many of the last outputs: the buffers that fit, others are new."""
         made = len(self.outputs) - len(buffers)
-        found = self.outputs_before(len(buffers))
+        found: list[Any] = []
         for output, buffer in zip(self.outputs[made:], buffers):
             fits = buffer is not None and output == (buffer.shape, buffer.dtype)
-            found.append(buffer if fits else self._new(output))
+            found.append(buffer if fits else self.new(output))
         return found
 
     def outputs_before(self, count: int) -> list[Any]:
         """New arrays for the outputs before the last `count`."""
-        return [self._new(output) for output in self.outputs[: len(self.outputs) - count]]
+        return [self.new(output) for output in self.outputs[: len(self.outputs) - count]]
 
     def fits(self, buffers: Sequence[np.ndarray]) -> bool:
         """Whether the last outputs can be written to the buffers."""
         written = self.outputs[len(self.outputs) - len(buffers) :]
         return all(o == (buffer.shape, buffer.dtype) for o, buffer in zip(written, buffers))
 
-    def _new(self, output: tuple[Shape, np.dtype[Any]] | None) -> np.ndarray | None:
+    def new(self, output: tuple[Shape, np.dtype[Any]] | None) -> np.ndarray | None:
+        """An array for an output; None for one that the run allocates."""
         try:
             return None if output is None else empty(*output)
         except (MemoryError, ValueError):
@@ -176,7 +190,7 @@ class Executable:
         self.interpreter = interpreter_table(self.calls)
         self.inputs = self.spec.inputs
         self.outputs = self.spec.outputs
-        self._late = len(self.metadata.sizes) > self.metadata.input_sizes
+        self.finds_sizes = len(self.metadata.sizes) > self.metadata.input_sizes
         self._dims = ctypes.c_int64 * max(1, sum(len(o.dims) for o in self.outputs))
         self._native = self.code.run
         self._layouts: dict[tuple[Shape, ...], Layout] = {}
@@ -197,7 +211,7 @@ class Executable:
         arrays = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
         return self.run_laid_out(self.layout_of(arrays), arrays)
 
-    def layout_of(self, arrays: Sequence[np.ndarray]) -> Layout:
+    def layout_of(self, arrays: Sequence[HasShape]) -> Layout:
         """What the shapes of the inputs decide, for any number of runs. Raises
         `InvalidArgumentError` for shapes that the program does not take."""
         found = self._layouts.get(tuple([a.shape for a in arrays]))
@@ -206,7 +220,7 @@ class Executable:
     def run_laid_out(
         self,
         layout: Layout,
-        arrays: Iterable[np.ndarray],
+        arrays: Iterable[np.ndarray | None],
         outputs: list[Any] | None = None,
         timeout: float = 0,
         addresses: tuple[list[int], list[int]] | None = None,
@@ -244,7 +258,7 @@ class Executable:
                 text = f"Timed out waiting for notification: a run of more than {timeout} ms"
                 raise DeadlineExceededError(text)
             raise self._error(code, words[tables.status : tables.status + 5])
-        if self._late:
+        if self.finds_sizes:
             try:
                 outputs = self._trimmed(outputs, tables)
             except MemoryError as error:
@@ -254,7 +268,7 @@ class Executable:
             layout.spare.append(tables)
         return outputs
 
-    def _layout_for(self, arrays: Sequence[np.ndarray]) -> Layout:
+    def _layout_for(self, arrays: Sequence[HasShape]) -> Layout:
         """Checks the shapes and finds what they decide."""
         bound = self._sizes_in(arrays)
         sizes = (ctypes.c_int64 * max(1, len(bound)))(*bound.values())
@@ -272,7 +286,7 @@ class Executable:
         self._layouts[tuple([a.shape for a in arrays])] = layout
         return layout
 
-    def _sizes_in(self, arrays: Sequence[np.ndarray]) -> dict[Symbol, int]:
+    def _sizes_in(self, arrays: Sequence[HasShape]) -> dict[Symbol, int]:
         """The program's sizes, as far as the inputs' shapes tell them; checks the shapes."""
         found = dict.fromkeys(map(Symbol, self.metadata.sizes), 0)
         bound: set[Symbol] = set()

@@ -15,7 +15,8 @@ import numpy as np
 from flowc.errors import did_you_mean
 from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.shape import sizes_text
-from flowc.run.device_buffers import copy_from_gpu
+from flowc.run.device_buffers import DeviceArray, found_on_gpu, is_on_gpu
+from flowc.run.value_specialization import MOST_ELEMENTS
 from flowc_runtime.element_types import check_range
 
 Rebuild = Callable[[Sequence[Any]], Any]
@@ -178,8 +179,8 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
     dtype = tensor.base_dtype
     if type(value) is np.ndarray and dtype is not None and value.dtype == dtype.numpy:
         return value
-    if hasattr(value, "__cuda_array_interface__"):
-        value = copy_from_gpu(value)
+    if is_on_gpu(value):
+        value = found_on_gpu(value).numpy()
     if isinstance(value, np.ndarray) and dtype is not None and dtype.is_integer:
         try:
             check_range(value, dtype.numpy)
@@ -204,7 +205,28 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
         raise kind(f"The value that is fed to {tensor.name} is not {wanted}: {error}") from error
 
 
-def check_feed_shape(tensor: Tensor, array: np.ndarray) -> None:
+def device_feed(tensor: Tensor, value: Any) -> np.ndarray | DeviceArray:
+    """`feed_value`, which leaves an array of the tensor's dtype on the GPU that it is on. Small
+    integers are brought: their values may decide what a program is."""
+    if not is_on_gpu(value):
+        return feed_value(tensor, value)
+    found = found_on_gpu(value)
+    is_data = found.dtype.kind not in "iub" or found.size > MOST_ELEMENTS
+    is_taken = tensor.base_dtype is not None and found.dtype == tensor.base_dtype.numpy
+    return found if is_data and is_taken else feed_value(tensor, found)
+
+
+def as_left(result: Any, stays: bool) -> Any:
+    """A result where it is to be left: on a GPU, strings aside, or on the host."""
+    if not stays:
+        return result if result.ndim else result[()]
+    if isinstance(result, DeviceArray):
+        return result
+    array = np.asarray(result)
+    return array if array.dtype.hasobject else DeviceArray.of(array)
+
+
+def check_feed_shape(tensor: Tensor, array: np.ndarray | DeviceArray) -> None:
     """Raises `ValueError` for a shape that does not fit."""
     sizes = tensor.shape.sizes
     if sizes is None or sizes == array.shape:

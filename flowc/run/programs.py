@@ -240,15 +240,20 @@ class ProgramCache:
     ) -> SessionProgram:
         from flowc.compiler import compile_fetches
 
-        self._placement.check(wanted.needs({*types, *values}))
+        needed = wanted.needs({*types, *values})
+        self._placement.check(needed)
+        options = replace(self._options, on_host=self._placement.on_host(needed))
         asked = FetchSet.of(wanted.tensors, types, wanted.operations, wanted.done, values)
         found = ranks.extracted(
             lambda rank_of: compile_fetches(
-                self._graph, asked, self._options, held=held, ranks=rank_of, threads=self._threads
+                self._graph, asked, options, held=held, ranks=rank_of, threads=self._threads
             )
         )
+        there: Collection[str] = ()
         if found.executable is not None:
             found.executable.limit_memory(self._max_memory)
+            there = found.executable.metadata.on_device
+        self._placement.log(needed, there)
         self._state.begin(found.spec.reads)
         expects = {name: held.get(name) for name in found.depends_on}
         expects |= {v.name: v.tensor.type for v in found.spec.reads}

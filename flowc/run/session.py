@@ -31,12 +31,22 @@ from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.ir.host_run import HostRun
 from flowc.ir.types import TensorType
 from flowc.options import Options
-from flowc.run.calls import PlainCall, SegmentedCall, call_of, hosted
+from flowc.run.calls import (
+    CallMaker,
+    PlainCall,
+    SegmentedCall,
+    call_of,
+    device_call_of,
+    hosted,
+)
+from flowc.run.device_buffers import DeviceArray, is_on_gpu
 from flowc.run.devices import DeviceAttributes, Placement, devices
 from flowc.run.fetches import (
     Fetches,
     Rebuild,
+    as_left,
     check_feed_shape,
+    device_feed,
     feed_value,
     flat_feeds,
     make_nameable,
@@ -88,7 +98,7 @@ def _target_of(device: str) -> str:
     raise UsageError(f"no device {device!r}", hint="cpu or cuda")
 
 
-def _check_shapes(fed: Mapping[Tensor, np.ndarray]) -> None:
+def _check_shapes(fed: Mapping[Tensor, np.ndarray | DeviceArray]) -> None:
     for tensor, array in fed.items():
         check_feed_shape(tensor, array)
 
@@ -334,14 +344,25 @@ class Session:
         return RepeatedRun(operation, runs)
 
     def make_callable(
-        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+        self,
+        fetches: Any,
+        feed_list: Sequence[Any] | None = None,
+        accept_options: bool = False,
+        *,
+        on_device: bool = False,
     ) -> Callable[..., Any]:
         """A function that runs the fetches with its arguments as the values of `feed_list`.
 
-        With `accept_options` it takes `options` and `run_metadata` by name. It raises what `run`
-        raises, and `ValueError` for another number of arguments.
+        With `accept_options` it takes `options` and `run_metadata` by name. `on_device`: results
+        are `DeviceArray`s in the memory of the Session's GPU, which other libraries take without a
+        copy (strings are arrays of the host). It raises what `run` raises, `ValueError` for another
+        number of arguments and for both settings, and `UsageError` where the Session has no GPU.
         """
         keys = list(feed_list or ())
+        if on_device and not self._options.has_gpu:
+            raise UsageError("no GPU to leave results on", hint='Session(device="cuda")')
+        if on_device and accept_options:
+            raise ValueError("accept_options and on_device are for two functions")
         fetches = [*fetches] if type(fetches) is list else fetches
         asked = tuple(fetches) if type(fetches) is list else fetches
         known = (asked, type(fetches), *keys)  # as `run` looks for it
@@ -351,6 +372,12 @@ class Session:
                 raise ValueError(f"expected {len(keys)} values to feed, found {len(values)}")
             if settings and not accept_options:
                 raise TypeError(f"unexpected arguments: {', '.join(settings)}")
+            if on_device:
+                feeds = dict(zip(keys, values))
+                try:
+                    return self._run_on_device(fetches, feeds, self._timeout, stays=True)
+                except FlowcError as error:
+                    self._raise_told(error, fetches, feeds)
             try:
                 key = (self._variables.version, *known, *map(form_of_array, values))
                 found = None if settings or self._closed else self._calls.get(key)
@@ -366,6 +393,37 @@ class Session:
             return self.run(fetches, dict(zip(keys, values)), **settings)
 
         return call
+
+    def _run_on_device(
+        self, fetches: Any, feeds: Mapping[Any, Any], timeout: float, *, stays: bool
+    ) -> Any:
+        """`run` with feeds that may be on the GPU. `stays`: whether the results are to be there."""
+        if self._closed:
+            raise RuntimeError(CLOSED)
+        version = self._variables.version
+        form, wanted = self._calls.fetches(self._graph, fetches)
+        fed = {t: device_feed(t, value) for t, value in self._feed_items(feeds)}
+        key = None
+        if form is not None:
+            key = (version, "on a GPU", stays, form, *fed, *map(form_of_array, fed.values()))
+            call: Any = self._calls.get(key)
+            if call is not None:
+                with suppress(Outdated, NegativeSizeError):
+                    return call(fed.values(), timeout)
+        _check_shapes(fed)
+
+        def rebuild(results: Sequence[Any]) -> Any:
+            return wanted.rebuild([as_left(r, stays) for r in results])
+
+        asked = Segment(tuple(wanted.tensors), tuple(wanted.operations))
+        segments = self._programs.segments(asked, fed)
+        if segments:
+            here = {t: feed_value(t, value) for t, value in fed.items()}
+            run = self._run_segment
+            whole = SegmentedCall(segments, asked.tensors, list(fed), run, self._state, rebuild)
+            return whole(here.values(), timeout)
+        maker = partial(device_call_of, stays=stays)
+        return self._run_program(asked, fed, timeout, rebuild, key, maker=maker)
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begins one step of the graph that is computed in several calls of `partial_run`: these
@@ -432,6 +490,9 @@ class Session:
             raise RuntimeError(
                 "The Session graph is empty. Add operations to the graph before calling run()."
             )
+        given = flat_feeds(feeds) if self._options.has_gpu and isinstance(feeds, Mapping) else ()
+        if any(is_on_gpu(value) for _, value in given):
+            return self._run_on_device(fetches, feeds, timeout, stays=False)
         version = self._variables.version
         form, wanted = self._calls.fetches(self._graph, fetches)
         fed = self._feeds(feeds)
@@ -457,15 +518,16 @@ class Session:
     def _run_program(
         self,
         asked: Segment,
-        fed: Mapping[Tensor, np.ndarray],
+        fed: Mapping[Tensor, Any],
         timeout: float,
         rebuild: Rebuild,
         key: Any,
         request: Request | None = None,
         into: Sequence[np.ndarray] = (),
+        maker: CallMaker = call_of,
     ) -> Any:
         """Finds the program, compiles it if need be, and runs it. `key`: that of calls which can be
-        served alike, None where there are none."""
+        served alike, None where there are none. `maker`: what makes a call of it."""
         types = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
         log = RunLog()
         while True:
@@ -473,7 +535,7 @@ class Session:
             if program.executable is None:
                 return rebuild([])
             given = [fed[t] for t in program.feeds]
-            call = call_of(program, version, self._state, given, rebuild)
+            call = maker(program, version, self._state, given, rebuild)
             if key is None or program.ranks.open:
                 pass
             elif program.decided_by:
@@ -520,16 +582,17 @@ class Session:
         return request_of(self._graph, fetches, feeds, self._options)
 
     def _feeds(self, feeds: Mapping[Any, Any]) -> dict[Tensor, np.ndarray]:
-        found: dict[Tensor, np.ndarray] = {}
+        return {tensor: feed_value(tensor, value) for tensor, value in self._feed_items(feeds)}
+
+    def _feed_items(self, feeds: Mapping[Any, Any]) -> Iterator[tuple[Tensor, Any]]:
+        """The tensors that are fed, with what was given for them."""
         if not isinstance(feeds, Mapping):
             raise TypeError(f"feed_dict must be a dict, found {type(feeds).__name__}")
         for key, value in flat_feeds(feeds):
             if hasattr(key, "components"):
-                found |= self._feeds(dict(zip(key.components(), value, strict=True)))
-                continue
-            tensor = self._feed_key(key)
-            found[tensor] = feed_value(tensor, value)
-        return found
+                yield from self._feed_items(dict(zip(key.components(), value, strict=True)))
+            else:
+                yield self._feed_key(key), value
 
     def _feed_key(self, key: Any) -> Tensor:
         try:

@@ -17,6 +17,9 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
+# Set in what a run is told of an array on a GPU: no address of a host has this bit.
+ON_DEVICE = -(1 << 63)
+
 _HEAD_BYTES = object.__basicsize__
 _field_at = ctypes.c_void_p.from_address
 

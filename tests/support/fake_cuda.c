@@ -2,8 +2,10 @@
  *
  * "Device" memory is mapped apart from all else, ends right before a page that nobody may touch, and
  * is unmapped when it is freed. Kernels are images "FLOWCSIM" with a function of the host, which runs
- * a grid under an executor. Every call is a line of a log; `fake_cuda_fail(k, result)` makes the k-th
- * call from now on fail. Built with: cc -shared -fPIC -Wl,-soname,libcuda.so.1
+ * a grid under an executor. A stream that records keeps what it is asked, and graphs do it again; pinned
+ * memory is written when somebody waits, and no sooner. Every call is a line of a log;
+ * `fake_cuda_fail(k, result)` makes the k-th call from now on fail, `fake_cuda_fail_next(text, result)`
+ * the next whose line begins so. Built with: cc -shared -fPIC -Wl,-soname,libcuda.so.1
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -20,38 +22,41 @@ enum { LOG = 1 << 20, BLOCKS = 4096 };
 static char text[LOG];
 static size_t used;
 static long fail_at = -1, calls;
+static char fail_text[64];
 static int fail_with, devices = 1, lost;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct { char *base, *start; size_t mapped, bytes; } blocks[BLOCKS];
-static size_t taken, peak;
+static size_t taken;
 
 static int call(const char *format, ...)
 {
     va_list rest;
     int result = 0;
+    char line[256];
+    va_start(rest, format);
+    vsnprintf(line, sizeof line, format, rest);
+    va_end(rest);
     pthread_mutex_lock(&lock);
-    if (used + 256 < LOG) {
-        va_start(rest, format);
-        used += vsnprintf(text + used, 255, format, rest);
-        va_end(rest);
-        text[used++] = '\n', text[used] = 0;
-    }
+    if (used + 256 < LOG)
+        used += sprintf(text + used, "%s\n", line);
     if (lost)
         result = lost;
     else if (fail_at >= 0 && calls++ == fail_at)
         result = fail_with;
+    else if (fail_text[0] && !strncmp(line, fail_text, strlen(fail_text)))
+        result = fail_with, fail_text[0] = 0;
     pthread_mutex_unlock(&lock);
     return result;
 }
 #define CALL(...) do { int r_ = call(__VA_ARGS__); if (r_) return r_; } while (0)
 
 const char *fake_cuda_log(void) { return text; }
-void fake_cuda_reset(void) { used = 0, text[0] = 0, fail_at = -1, calls = 0, lost = 0, devices = 1; }
+void fake_cuda_reset(void) { used = 0, text[0] = 0, fail_at = -1, calls = 0, lost = 0, devices = 1, fail_text[0] = 0; }
 void fake_cuda_fail(long k, int result) { calls = 0, fail_at = k, fail_with = result; }
+void fake_cuda_fail_next(const char *start, int result) { strncpy(fail_text, start, 63), fail_with = result; }
 void fake_cuda_lose(int result) { lost = result; }
 void fake_cuda_devices(int count) { devices = count; }
 size_t fake_cuda_taken(void) { return taken; }
-size_t fake_cuda_peak(void) { return peak; }
 
 int cuInit(unsigned flags) { CALL("init"); return devices ? 0 : 100; (void)flags; }
 int cuDeviceGetCount(int *count) { CALL("count"); *count = devices; return 0; }
@@ -82,7 +87,7 @@ int cuMemAllocAsync(Address *place, size_t bytes, void *stream)
         i++;
     if (i < BLOCKS) {
         blocks[i].base = base, blocks[i].start = base + skip, blocks[i].mapped = need + page, blocks[i].bytes = bytes;
-        taken += bytes, peak = taken > peak ? taken : peak;
+        taken += bytes;
     }
     pthread_mutex_unlock(&lock);
     *place = (Address)(uintptr_t)(base + skip);
@@ -119,37 +124,199 @@ static int within(Address address, size_t bytes)
     return result;
 }
 
+/* Pinned memory: a copy to it shows at the next wait only, as one by a GPU may; its pages hold 0x5a
+ * until then. What is copied from it must be the same at the next wait. */
+enum { PINS = 64, FLIGHTS = 512 };
+static struct { char *start; size_t bytes; } pins[PINS];
+static __thread struct { char *place, *copy; size_t bytes; int arrives; } flights[FLIGHTS];
+static __thread int flying;
+static size_t pinned;
+
+int cuMemHostAlloc(void **place, size_t bytes, unsigned flags)
+{
+    CALL("pin %zu", bytes);
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (i < PINS && pins[i].start)
+        i++;
+    if (i < PINS) {
+        *place = pins[i].start = malloc(bytes), pins[i].bytes = bytes;
+        pinned += bytes;
+    }
+    pthread_mutex_unlock(&lock);
+    return i < PINS ? 0 : 2;
+    (void)flags;
+}
+int cuMemFreeHost(void *place)
+{
+    CALL("unpin");
+    int result = 1;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < PINS && place; i++)
+        if (pins[i].start == place)
+            free(place), pinned -= pins[i].bytes, pins[i].start = 0, result = 0;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+size_t fake_cuda_pinned(void) { return pinned; }
+
+static int is_pinned(const char *place, size_t bytes)
+{
+    int found = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < PINS; i++)
+        found |= pins[i].start && place >= pins[i].start && place + bytes <= pins[i].start + pins[i].bytes;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+static void fly(char *place, const void *data, size_t bytes, int arrives)
+{
+    if (flying == FLIGHTS) abort();
+    char *copy = memcpy(malloc(bytes), data, bytes);
+    flights[flying].place = place, flights[flying].copy = copy;
+    flights[flying].bytes = bytes, flights[flying++].arrives = arrives;
+    if (arrives) memset(place, 0x5a, bytes);
+}
+static int land(void)
+{
+    int result = 0;
+    for (int i = 0; i < flying; i++) {
+        if (flights[i].arrives)
+            memcpy(flights[i].place, flights[i].copy, flights[i].bytes);
+        else if (memcmp(flights[i].place, flights[i].copy, flights[i].bytes))
+            result = 715; /* what was to be uploaded has changed since */
+        free(flights[i].copy);
+    }
+    flying = 0;
+    return result;
+}
+
+/* Streams that record, and graphs: what was asked, with copies of all parameters. */
+typedef void (*Entry)(void **, int64_t, int64_t, int64_t, int64_t, int64_t);
+typedef struct { int kind; Address to, from; size_t bytes; unsigned value; Entry entry; unsigned grid[5]; size_t count; Address words[512]; } Asked;
+typedef struct { size_t count, room; Asked *asked; } Graph;
+typedef struct { Graph *graph; } Stream;
+static long graphs, instances;
+static int is_own(void *stream) { return (uintptr_t)stream > 4096; }
+static Graph *recording(void *stream) { return is_own(stream) ? ((Stream *)stream)->graph : 0; }
+
+static int do_now(const Asked *a)
+{
+    void *words[512];
+    if (a->kind == 1) {
+        if (within(a->from, a->bytes) || within(a->to, a->bytes)) return 700;
+        memmove((void *)(uintptr_t)a->to, (void *)(uintptr_t)a->from, a->bytes);
+    } else if (a->kind == 2) {
+        if (within(a->to, a->bytes)) return 700;
+        memset((void *)(uintptr_t)a->to, (int)a->value, a->bytes);
+    } else if (a->kind == 3) {
+        if (within(a->to, a->bytes) || a->to % 4) return 700;
+        for (size_t i = 0; i < a->bytes / 4; i++)
+            ((unsigned *)(uintptr_t)a->to)[i] = a->value;
+    } else {
+        for (size_t i = 0; i < a->count; i++) {
+            Address word = a->words[i];
+            if (word >> 40 && word >> 47 == 0 && within(word, 0)) /* an address of the host */
+                return 700;
+            words[i] = (void *)(a->words + i);
+        }
+        a->entry(words, a->grid[0], a->grid[1], a->grid[2], a->grid[3], a->grid[4]);
+    }
+    return 0;
+}
+static int ask(const Asked *a, void *stream)
+{
+    Graph *graph = recording(stream);
+    if (!graph) return is_own(stream) ? 400 : do_now(a);
+    if (graph->count == graph->room)
+        graph->asked = realloc(graph->asked, (graph->room = 2 * graph->room + 8) * sizeof(Asked));
+    graph->asked[graph->count++] = *a;
+    return 0;
+}
+#define TO(stream) (recording(stream) ? "recorded " : "")
+
+int cuStreamCreate(void **stream, unsigned flags) { CALL("stream %u", flags); *stream = calloc(1, sizeof(Stream)); return 0; }
+int cuStreamDestroy_v2(void *stream) { CALL("end of stream"); free(stream); return 0; }
+int cuStreamBeginCapture_v2(void *stream, unsigned mode)
+{
+    CALL("record");
+    if (!is_own(stream) || mode != 2 || recording(stream)) return 1;
+    ((Stream *)stream)->graph = calloc(1, sizeof(Graph));
+    return 0;
+}
+static void end(Graph *graph) { free(graph->asked), free(graph); }
+int cuStreamEndCapture(void *stream, void **graph)
+{
+    Graph *found = recording(stream);
+    if (!found) return 401;
+    ((Stream *)stream)->graph = 0; /* also where it is refused, as where something was not recorded */
+    int code = call("recorded %zu", found->count);
+    if (code) return end(found), *graph = 0, code;
+    __atomic_add_fetch(&graphs, 1, __ATOMIC_SEQ_CST);
+    *graph = found;
+    return 0;
+}
+int cuGraphInstantiateWithFlags(void **instance, void *graph, unsigned long long flags)
+{
+    CALL("instantiate");
+    Graph *from = graph, *made = calloc(1, sizeof(Graph));
+    made->count = made->room = from->count;
+    made->asked = memcpy(malloc(from->count * sizeof(Asked)), from->asked, from->count * sizeof(Asked));
+    __atomic_add_fetch(&instances, 1, __ATOMIC_SEQ_CST);
+    *instance = made;
+    return 0; (void)flags;
+}
+int cuGraphLaunch(void *instance, void *stream)
+{
+    Graph *graph = instance;
+    CALL("graph of %zu", graph->count);
+    for (size_t i = 0; i < graph->count; i++) {
+        int code = ask(graph->asked + i, stream);
+        if (code) return code;
+    }
+    return 0;
+}
+int cuGraphDestroy(void *graph) { __atomic_sub_fetch(&graphs, 1, __ATOMIC_SEQ_CST); CALL("end of graph"); end(graph); return 0; }
+int cuGraphExecDestroy(void *instance) { __atomic_sub_fetch(&instances, 1, __ATOMIC_SEQ_CST); CALL("end of instance"); end(instance); return 0; }
+long fake_cuda_graphs(void) { return graphs + instances; }
+
 int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *stream)
 {
     CALL("upload %zu", bytes);
-    if (within(to, bytes)) return 700;
+    if (within(to, bytes) || is_own(stream)) return 700;
+    if (is_pinned(from, bytes)) fly((char *)from, from, bytes, 0);
     memcpy((void *)(uintptr_t)to, from, bytes);
-    return 0; (void)stream;
+    return 0;
 }
 int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, void *stream)
 {
     CALL("download %zu", bytes);
-    if (within(from, bytes)) return 700;
-    memcpy(to, (void *)(uintptr_t)from, bytes);
-    return 0; (void)stream;
+    if (within(from, bytes) || is_own(stream)) return 700;
+    if (is_pinned(to, bytes)) fly(to, (void *)(uintptr_t)from, bytes, 1);
+    else memcpy(to, (void *)(uintptr_t)from, bytes);
+    return 0;
 }
 int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void *stream)
 {
-    CALL("copy %zu", bytes);
-    if (within(from, bytes) || within(to, bytes)) return 700;
-    memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
-    return 0; (void)stream;
+    CALL("%scopy %zu", TO(stream), bytes);
+    Asked asked = {.kind = 1, .to = to, .from = from, .bytes = bytes};
+    return ask(&asked, stream);
 }
 int cuMemsetD8Async(Address to, unsigned char value, size_t bytes, void *stream)
 {
-    CALL("zero %zu", bytes);
-    if (within(to, bytes)) return 700;
-    memset((void *)(uintptr_t)to, value, bytes);
-    return 0; (void)stream;
+    CALL("%szero %zu", TO(stream), bytes);
+    Asked asked = {.kind = 2, .to = to, .bytes = bytes, .value = value};
+    return ask(&asked, stream);
 }
-int cuStreamSynchronize(void *stream) { CALL("wait"); return 0; (void)stream; }
+int cuMemsetD32Async(Address to, unsigned value, size_t count, void *stream)
+{
+    CALL("%sset %u", TO(stream), value);
+    Asked asked = {.kind = 3, .to = to, .bytes = 4 * count, .value = value};
+    return ask(&asked, stream);
+}
+int cuStreamSynchronize(void *stream) { int late = land(); CALL("wait"); return is_own(stream) ? 900 : late; }
+int cuCtxSynchronize(void) { CALL("wait for all"); return land(); }
 
-typedef void (*Entry)(void **, int64_t, int64_t, int64_t, int64_t, int64_t);
 int cuModuleLoadData(void **module, const void *image)
 {
     CALL("load");
@@ -164,18 +331,12 @@ int cuFuncSetAttribute(void *function, int which, int value) { CALL("attribute %
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *stream, void **parameters, void **extra)
 {
-    void *words[512];
-    CALL("launch %ux%ux%u of %u", gx, gy, gz, bx);
+    Asked asked = {.entry = (Entry)function, .grid = {gx, gy, gz, bx, shared}};
+    CALL("%slaunch %ux%ux%u of %u", TO(stream), gx, gy, gz, bx);
     if (parameters || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4]) return 1;
     if (!gx || !gy || !gz || by != 1 || bz != 1 || !bx || bx > 1024) return 1;
-    size_t count = *(size_t *)extra[3] / 8;
-    if (count > 512) return 1;
-    for (size_t i = 0; i < count; i++) {
-        words[i] = (char *)extra[1] + 8 * i;
-        Address word = *(Address *)words[i];
-        if (word >> 40 && word >> 47 == 0 && within(word, 0)) /* an address of the host */
-            return 700;
-    }
-    ((Entry)function)(words, gx, gy, gz, bx, shared);
-    return 0; (void)stream;
+    asked.count = *(size_t *)extra[3] / 8;
+    if (asked.count > 512) return 1;
+    memcpy(asked.words, extra[1], 8 * asked.count);
+    return ask(&asked, stream);
 }

@@ -19,13 +19,15 @@ SOURCE = Path(__file__).with_name("fake_cuda.c")
 
 class FakeCuda:
     """`log()`: the calls since the last `reset()`, in order. `fail(k, result)`: the k-th call from
-    now on gives a CUresult. `taken`: bytes of the device that are allocated."""
+    now on gives a CUresult. `taken`: bytes of the device that are allocated; `pinned`: of the host;
+    `graphs`: how many there are, and what can be launched of them."""
 
     def __init__(self, path: Path) -> None:
         self.library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
         self.library.fake_cuda_log.restype = ctypes.c_char_p
         self.library.fake_cuda_taken.restype = ctypes.c_size_t
-        self.library.fake_cuda_peak.restype = ctypes.c_size_t
+        self.library.fake_cuda_pinned.restype = ctypes.c_size_t
+        self.library.fake_cuda_graphs.restype = ctypes.c_long
 
     def log(self) -> list[str]:
         return self.library.fake_cuda_log().decode().splitlines()
@@ -35,6 +37,10 @@ class FakeCuda:
 
     def fail(self, k: int, result: int) -> None:
         self.library.fake_cuda_fail(ctypes.c_long(k), result)
+
+    def fail_next(self, start: str, result: int) -> None:
+        """The next call whose line of the log begins so gives a CUresult."""
+        self.library.fake_cuda_fail_next(start.encode(), result)
 
     def lose(self, result: int) -> None:
         """Every call from now on gives a result."""
@@ -46,6 +52,14 @@ class FakeCuda:
     @property
     def taken(self) -> int:
         return self.library.fake_cuda_taken()
+
+    @property
+    def pinned(self) -> int:
+        return self.library.fake_cuda_pinned()
+
+    @property
+    def graphs(self) -> int:
+        return self.library.fake_cuda_graphs()
 
 
 def build_fake_cuda(folder: Path) -> Path:

@@ -234,6 +234,12 @@ class _CallEmitter:
         code = w.call("flowc_abi_check", *texts, address, count, align)
         with w.when(w.compare("!=", code, i32(OK))):
             w.give(code)
+        metadata = self.abi.metadata
+        if metadata.has_device and index not in metadata.on_gpu(kind):
+            is_there = w.compare("<", w.b.ptrtoint(address, I64), i64(0))  # FLOWC_ON_GPU
+            with w.when(is_there):
+                template = "%s '%s' is on the GPU, where the host computes with it"
+                self.abi.fail(w, BAD_ARGUMENT, template, *texts)
 
     def _fail_run(self) -> None:
         """The message and the code of a run that the program itself ended."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flowc.codegen.abi.model import dims_text, ports_of
@@ -52,6 +52,15 @@ enum {
 
 typedef struct flowc_instance flowc_instance;
 #endif /* FLOWC_ABI_VERSION */
+"""
+
+ON_GPU = """\
+#ifndef FLOWC_ON_GPU
+/* How a run is given memory of the GPU that it computes on (GPU 0, primary context), for inputs and
+ * outputs of which the comment above says so. What other streams were asked to do with it is done
+ * first; when the run returns, all is done. */
+#define FLOWC_ON_GPU(pointer) ((void *)((uintptr_t)(pointer) | (uintptr_t)1 << 63))
+#endif
 """
 
 DECLARATIONS = """\
@@ -190,6 +199,7 @@ def header_text(
             f"#define {guard} {mark:#x}",
             "",
             TYPES,
+            *([ON_GPU] if any(m.has_device for _, m in models) else ()),
             *parts,
             _plain_names(models[0][0]),
             f"#endif /* {guard} */",
@@ -250,7 +260,11 @@ def _comment_lines(metadata: ProgramMetadata, prefix: str, signature: str | None
         f"/* {whose}: a model compiled by flowc {_comment(metadata.version)}.",
         " * Generated: edits are lost when the model is compiled again.",
         " *",
-        *(line for kind, rows in ports.items() for line in _port_lines(kind, rows)),
+        *(
+            line
+            for kind, rows in ports.items()
+            for line in _port_lines(kind, rows, metadata.on_gpu(kind))
+        ),
         *(f" * object {i}: {_comment(o.name)}" for i, o in enumerate(metadata.spec.objects)),
     ]
     late = sorted(_late_sizes(metadata.spec))
@@ -278,11 +292,10 @@ def stem_of(out: Path) -> str:
     return out.name.removesuffix(out.suffix) or "model"
 
 
-def _port_lines(kind: str, ports: tuple[TensorSpec, ...]) -> list[str]:
-    return [
-        f" * {kind} {i}: {_comment(p.name)}  {p.dtype}{dims_text(p)}  {_c_type(p.dtype)}"
-        for i, p in enumerate(ports)
-    ]
+def _port_lines(kind: str, ports: tuple[TensorSpec, ...], on_gpu: Collection[int]) -> list[str]:
+    rows = (f"{_comment(p.name)}  {p.dtype}{dims_text(p)}  {_c_type(p.dtype)}" for p in ports)
+    there = ", FLOWC_ON_GPU or not"
+    return [f" * {kind} {i}: {row}{there if i in on_gpu else ''}" for i, row in enumerate(rows)]
 
 
 def _c_type(dtype: DType) -> str:

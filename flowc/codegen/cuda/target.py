@@ -64,7 +64,7 @@ class CudaTarget:
         from flowc.codegen.cuda.native import native_host_reason
 
         if "on_cpu" in devices_of(node):
-            return "its kernel is for the CPU"
+            return "the program has it on the CPU"
         values = (*node.inputs, *node.outputs)
         if any(v.type.dtype is dtypes.string for v in values):
             return "strings are on the host"

@@ -37,13 +37,14 @@ from flowc.plan.plan import (
     bytes_of,
     most_assigned,
 )
-from flowc_runtime.native.cuda import (
+from flowc_runtime.native.cuda_calls import (
     FORKED,
     NO_DEVICE,
     NO_DRIVER,
     NO_IMAGE,
     OUT_OF_MEMORY,
 )
+from flowc_runtime.native.cuda_runs import RUN_WORDS
 from flowc_runtime.native.writer import I32, I64, i32, i64
 
 STATUS_DEVICE = 7
@@ -80,6 +81,10 @@ class DeviceMemory:
         self.weight_offset = weight_offset
         self.failed = frame.function.append_basic_block("device_failed")
         self.result = frame.variable(I32, "device_result")
+        words = frame.variable(I64, "device_run", RUN_WORDS)
+        for i in range(RUN_WORDS):
+            frame.b.store(i64(0), frame.element(words, i))
+        self.run = frame.b.bitcast(words, BYTES)
         self.fault_count = faults
         self.found_faults = frame.variable(I64, "faults", max(1, faults * FAULT_WORDS))
         count = plan.blocks + 1  # the arena is block 0
@@ -152,7 +157,7 @@ class DeviceMemory:
     def release(self) -> None:
         """Waits for the device, whatever the run came to, and gives back what the run has."""
         b = self.frame.b
-        b.call(self._function("finish", []), [])
+        b.call(self._function("finish", [BYTES]), [self.run])
         for block in (*self.blocks, *self.open_outputs.values()):
             b.call(self._function("release", [BYTES]), [b.load(block)])
 
@@ -177,8 +182,9 @@ class DeviceMemory:
         return self.frame.declare(f"flowc_cuda_{name}", I32, kinds)
 
     def check(self, name: str, *arguments: Any) -> None:
-        """Calls a function of the device's runtime; the run ends where it fails."""
+        """Calls a function of the device's runtime for this run, which ends where it fails."""
         b = self.frame.b
+        arguments = (self.run, *arguments)
         self.is_idle = name == "wait"
         code = b.call(self._function(name, [a.type for a in arguments]), arguments)
         b.store(code, self.result)
@@ -186,8 +192,17 @@ class DeviceMemory:
         b.cbranch(b.icmp_signed("!=", code, i32(0)), self.failed, stay)
         b.position_at_end(stay)
 
-    def upload(self, target: Any, source: Any, size: Any) -> None:
-        self.check("upload", target, source, size)
+    def upload(self, target: Any, source: Any, size: Any, *, is_first: bool = False) -> None:
+        """`is_first`: nothing that was asked before touches the target."""
+        self.check("bring" if is_first else "upload", target, source, size)
+
+    def set_scalar(self, target: Any, source: Any, size: int) -> None:
+        """An upload of few bytes whose values are part of what the device is asked: those that
+        count iterations are the same in every run."""
+        name, step = ("set_word", 4) if size % 4 == 0 else ("set", 1)
+        for at in range(0, size, step):
+            offset = [i64(at)]
+            self.check(name, self.frame.b.gep(target, offset), self.frame.b.gep(source, offset))
 
     def download(self, target: Any, source: Any, size: Any) -> None:
         """The bytes are there after `wait`."""
@@ -262,6 +277,7 @@ class DeviceMemory:
                 is_there = b.icmp_unsigned("!=", old, NULL)
                 with b.if_then(is_there):
                     self.copy(b.load(variable), old, copied)
+            self.check("flush")  # what is to be done with it
             b.call(self._function("release", [BYTES]), [old])
 
     def _acquire(self, variable: Any, size: Any) -> None:

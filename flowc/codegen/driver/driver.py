@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from llvmlite import ir
 
 from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.constant_copies import copy_constants, joined_copies
-from flowc.codegen.driver.device_memory import DeviceMemory
+from flowc.codegen.driver.device_memory import SCALAR_BYTES, DeviceMemory
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.launch import Launcher, workers_of
 from flowc.codegen.driver.memory import Memory
@@ -175,19 +176,26 @@ class _Emitter:
     # -- steps
 
     def _steps(self) -> None:
-        for step in joined_copies(self.region):
+        steps = list(joined_copies(self.region))
+        for step, following in zip_longest(steps, steps[1:]):
             if isinstance(step, list):
                 copy_constants(self.frame, self.memory, step)
-                continue
-            if self.trace is None or isinstance(step, ReadSizes | WriteSizes):
+            elif self.trace is None or isinstance(step, ReadSizes | WriteSizes):
                 self._step(step)
-                continue
-            start = self.trace.now()
-            self._step(step)
-            if self.device is not None and isinstance(step, Run) and not self.device.is_idle:
-                self.device.wait()
-            self.trace.note(len(self.steps), start)
-            self.steps.append(step)
+            else:
+                self._traced_step(self.trace, step)
+            # The last of several downloads waits for all; the run's last ones, for its end.
+            is_last = following is None and self.region is self.plan.top
+            if _is_download(step) and not is_last and not _is_download(following):
+                self._see_device()
+
+    def _traced_step(self, trace: StepTrace, step: Step) -> None:
+        start = trace.now()
+        self._step(step)
+        if self.device is not None and isinstance(step, Run) and not self.device.is_idle:
+            self.device.wait()
+        trace.note(len(self.steps), start)
+        self.steps.append(step)
 
     def _step(self, step: Step) -> None:
         copies = isinstance(step, Copy | Transfer)
@@ -290,11 +298,21 @@ class _Emitter:
             host.make(step.target, size)
         if step.side == DEVICE:
             source, target = host.pointer(step.source), device.pointer(step.target)
-            device.upload(target, source, self.frame.dim(size))
+            if self.frame.loops and isinstance(size, int) and size <= SCALAR_BYTES:
+                device.set_scalar(target, source, size)
+            else:
+                is_first = self._is_given(step)
+                device.upload(target, source, self.frame.dim(size), is_first=is_first)
             return
         source, target = device.pointer(step.source), host.pointer(step.target)
         device.download(target, source, self.frame.dim(size))
-        self._see_device()
+
+    def _is_given(self, step: Transfer) -> bool:
+        """Whether what is brought is as the caller gave it, so that its place on the device is
+        nobody else's."""
+        changed = [Input(i) for i, _ in self.plan.in_place]
+        is_input = isinstance(step.source, Input) and step.source == step.target
+        return is_input and self.region is self.plan.top and step.source not in changed
 
     def _device_memory(self) -> DeviceMemory:
         faulty = [x for n in self.plan.on_device for x in self.launches[n] if x.errors]
@@ -466,6 +484,10 @@ class _Emitter:
         for (size, _), variable in zip(node.sizes, variables):
             self._bind(size, b.load(variable))
         self._check_sizes()
+
+
+def _is_download(step: Step | list[Any] | None) -> bool:
+    return isinstance(step, Transfer) and step.side == HOST
 
 
 def words_of_call(node: Node) -> int:

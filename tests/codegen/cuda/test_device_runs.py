@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from flowc.errors import (
     UsageError,
 )
 from flowc.run.device_buffers import DeviceBuffer
+from flowc_runtime.native.cuda_graphs import MOST_GRAPHS
 
 ROOT = Path(__file__).parents[3]
 Feeds = Mapping[str, np.ndarray]
@@ -49,26 +51,28 @@ def device() -> Iterator[FakeCuda]:
 
 def _counts(log: list[str]) -> dict[str, int]:
     """How often each call was made that moves something or starts a kernel."""
-    kinds = ("upload", "download", "copy", "launch", "allocate")
+    kinds = ("upload", "download", "copy", "launch", "graph", "allocate")
     return {kind: n for kind in kinds if (n := sum(x.startswith(kind) for x in log))}
 
 
 def _on_both(build: Callable[..., Any], feeds: Feeds, device: FakeCuda) -> dict[str, int]:
-    """Runs a program on the CPU and on the device, compares, counts the calls of a second run."""
+    """Runs a program three times on the CPU and on the device, compares, counts the calls of the
+    last run."""
     with tf.Graph().as_default() as graph:
         inputs = {k: tf.placeholder(a.dtype, [None] * a.ndim, name=k) for k, a in feeds.items()}
         fetches = build(**inputs)
         given = {inputs[k]: a for k, a in feeds.items()}
         with tf.Session(graph=graph, random_seed=1) as session:
-            wanted = session.run(fetches, given)
+            wanted = [session.run(fetches, given) for _ in range(3)]
+        calls: dict[str, int] = {}
         with tf.Session(graph=graph, random_seed=1, device="cuda") as session:
-            found = session.run(fetches, given)
-            device.reset()
-            session.run(fetches, given)
-            calls = _counts(device.log())
-    wanted, found = (x if isinstance(x, (list, tuple)) else [x] for x in (wanted, found))
-    for a, b in zip(wanted, found, strict=True):
-        np.testing.assert_allclose(b, a, 2e-6, 1e-6)
+            for each in wanted:
+                device.reset()
+                found = session.run(fetches, given)
+                calls = _counts(device.log())
+                a, b = (x if isinstance(x, (list, tuple)) else [x] for x in (each, found))
+                for x, y in zip(a, b, strict=True):
+                    np.testing.assert_allclose(y, x, 2e-6, 1e-6)
     return calls
 
 
@@ -83,6 +87,18 @@ def _product(x: Any) -> Any:
 def _loop(x: Any) -> Any:
     step = lambda i, y: (i + 1, tf.tanh(y) * 1.5)
     return tf.while_loop(lambda i, y: i < 7, step, [tf.constant(0), x])[1]
+
+
+def _counts_up(x: Any) -> Any:
+    """The device reads the counters of the host."""
+
+    def step(i: Any, n: Any, is_even: Any, y: Any) -> Any:
+        turned = tf.where(tf.fill(tf.shape(y), is_even), y, -y)
+        number = tf.cast(i, tf.float32)
+        return i + 1, n + 2, tf.logical_not(is_even), tf.tanh(turned) * number + tf.gather(y, n)
+
+    first = [tf.constant(0), tf.constant(3, tf.int64), tf.constant(True), x]
+    return tf.while_loop(lambda i, *_: i < 5, step, first)[-1]
 
 
 def _loop_until(x: Any) -> Any:
@@ -133,7 +149,8 @@ def _scatters(x: Any) -> Any:
 PROGRAMS = {
     "chain": (_chain, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
     "product": (_product, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
-    "loop": (_loop, {"upload": 1, "download": 1, "launch": 7, "allocate": 1}),
+    "loop": (_loop, {"upload": 1, "download": 1, "graph": 1, "allocate": 1}),
+    "counts up": (_counts_up, {"upload": 1, "download": 2, "graph": 1, "allocate": 1}),
     "loop until": (_loop_until, None),
     "swaps": (_swaps, None),
     "sums up": (_sums_up, None),
@@ -141,7 +158,7 @@ PROGRAMS = {
     "branches": (_branches, None),
     "sizes": (_sizes, None),
     "gradient of a loop": (_gradient_of_loop, None),
-    "scatters": (_scatters, {"upload": 1, "download": 4, "launch": 5, "allocate": 1}),
+    "scatters": (_scatters, {"upload": 1, "download": 4, "graph": 1, "allocate": 1}),
     "random": (lambda x: x + tf.random_normal(tf.shape(x), seed=3), None),
 }
 
@@ -202,17 +219,17 @@ def test_variables_stay_on_the_device_between_steps(device: FakeCuda) -> None:
 
 def test_what_a_session_and_its_programs_took_of_the_device_is_freed(device: FakeCuda) -> None:
     gc.collect()
-    before = device.taken
+    before = device.taken, device.pinned
     with tf.Graph().as_default():
         x, loss, step = _training()
         with tf.Session(device="cuda") as session:
             session.run(tf.global_variables_initializer())
             session.run([loss, step], {x: SIZES})
-            assert device.taken > before
+            assert device.taken > before[0] and device.pinned > before[1]
         del x, loss, step, session
     tf.reset_default_graph()
     gc.collect()
-    assert device.taken == before
+    assert (device.taken, device.pinned) == before
 
 
 class _OfAnotherLibrary:
@@ -246,6 +263,7 @@ def test_every_call_of_the_driver_may_fail(device: FakeCuda) -> None:
     y = _loop(_chain(x))
     with tf.Session(device="cuda") as session:
         wanted = session.run(y, {x: SIZES})
+        session.run(y, {x: SIZES})
         device.reset()
         session.run(y, {x: SIZES})
         count, taken = len(device.log()), device.taken
@@ -264,6 +282,60 @@ def test_every_call_of_the_driver_may_fail(device: FakeCuda) -> None:
         np.testing.assert_array_equal(session.run(y, {x: SIZES}), wanted)
         # A free that fails keeps its memory.
         assert device.taken <= taken + 2 * count * 4 * SIZES.nbytes
+
+
+def test_what_cannot_be_recorded_or_pinned_runs_without(device: FakeCuda) -> None:
+    """Whichever call of that fails, and ever after; nothing of it is left behind."""
+    x = tf.placeholder(tf.float32, [None, 90])
+    y = _loop(x)
+    gc.collect()
+    before = device.pinned, device.graphs
+    recording = ("stream", "record", "recorded launch", "recorded 7", "instantiate")
+    with tf.Session() as session:
+        wanted = session.run(y, {x: SIZES})
+    for step in ("", "pin", *recording):
+        with tf.Session(device="cuda") as session:
+            for number in range(3):
+                device.reset()
+                if step and number == (step in recording):
+                    device.fail_next(step, 999)
+                found = session.run(y, {x: SIZES})
+                np.testing.assert_allclose(found, wanted, 2e-6)
+        calls = ("launch", "graph", "pin", "record")
+        counts = [sum(line.startswith(call) for line in device.log()) for call in calls]
+        assert counts == ([7, 0, 0, 0] if step in recording else [0, 1, 0, 0]), step
+    del session
+    gc.collect()
+    assert (device.pinned, device.graphs) == before
+
+
+def test_graphs_are_as_many_as_sizes_and_no_more_than_there_is_room_for(device: FakeCuda) -> None:
+    gc.collect()
+    before = device.graphs
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, y * y), [tf.constant(0), x])[1]
+    model = tf.compile(x.graph, [x], [y], target="cuda")
+    given = SIZES.ravel()
+    wanted = given**16
+    for size in range(1, MOST_GRAPHS + 3):
+        for _ in range(2):
+            model(given[:size])
+    assert device.graphs - before == MOST_GRAPHS
+    for size, is_replayed in ((2, True), (MOST_GRAPHS, True), (MOST_GRAPHS + 1, False)):
+        device.reset()
+        np.testing.assert_allclose(model(given[:size]), wanted[:size], 2e-6)
+        assert any(line.startswith("graph") for line in device.log()) == is_replayed
+
+
+def test_runs_of_one_program_side_by_side(device: FakeCuda) -> None:
+    x = tf.placeholder(tf.float32, [None, 90])
+    y = _loop(x)
+    feeds = [SIZES * k for k in range(4)]
+    with tf.Session(device="cuda") as session, ThreadPoolExecutor(4) as threads:
+        wanted = [session.run(y, {x: feed}) for feed in feeds]
+        for _ in range(5):
+            for a, b in zip(threads.map(lambda feed: session.run(y, {x: feed}), feeds), wanted):
+                np.testing.assert_array_equal(a, b)
 
 
 def test_a_device_that_is_lost_ends_every_run_with_an_error(device: FakeCuda) -> None:
@@ -290,6 +362,57 @@ def test_operations_may_ask_for_the_device_of_their_session(device: FakeCuda) ->
             session.run(z)
     with tf.Session() as session, pytest.raises(InvalidArgumentError, match="Cannot assign"):
         session.run(y)
+
+
+def _placed(x: Any) -> Any:
+    """Two kernels of the GPU with one of the CPU between them, which would be one."""
+    y = tf.tanh(x, name="first")
+    with tf.device("/cpu:0"):
+        y = tf.nn.relu(tf.exp(y, name="between") - 1.5, name="too")
+    return tf.sin(y, name="last")
+
+
+def test_what_a_program_puts_on_the_cpu_runs_there(
+    device: FakeCuda, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = _on_both(_placed, {"x": SIZES}, device)
+    assert calls == {"upload": 2, "download": 2, "launch": 2, "allocate": 1}
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 90], name="x")
+        weights = tf.get_variable("weights", initializer=np.ones(90, np.float32))
+        y = _placed(x + weights)
+        config = tf.ConfigProto(log_device_placement=True)
+        for where in ("cpu", "cuda"):
+            with tf.Session(device=where, config=config) as session:
+                session.run(tf.global_variables_initializer())
+                capsys.readouterr()
+                session.run(y, {x: SIZES})
+            lines = capsys.readouterr().err.splitlines()
+            found = {line.split(":")[0]: line[-5:] for line in lines}
+            gpu = "GPU:0" if where == "cuda" else "CPU:0"
+            wanted = {"add": gpu, "first": gpu, "between": "CPU:0", "too": "CPU:0", "last": gpu}
+            assert wanted.items() <= found.items() and found["weights"] == gpu
+
+
+def test_a_variable_on_the_cpu_is_updated_there(device: FakeCuda) -> None:
+    """As TensorFlow does: its optimizer's op stands beside it."""
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 90])
+        with tf.device("/cpu:0"):
+            weights = tf.get_variable("weights", initializer=np.ones((90, 20), np.float32))
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, weights) - 1.0))
+        step = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+        seen: list[Any] = []
+        for where in ("cpu", "cuda"):
+            with tf.Session(device=where) as session:
+                session.run(tf.global_variables_initializer())
+                session.run(step, {x: SIZES})
+                device.reset()
+                session.run(step, {x: SIZES})
+                moved = [line for line in device.log() if line.startswith(("upload", "download"))]
+                seen.append(session.run(weights))
+    assert sorted(moved) == ["download 7200", f"upload {SIZES.nbytes}", "upload 7200"]
+    np.testing.assert_allclose(seen[1], seen[0], 1e-5)
 
 
 def test_devices_that_there_are_not() -> None:
