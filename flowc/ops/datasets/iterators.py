@@ -144,9 +144,14 @@ class IteratorState:
 
 
 def iterator_state(handle: Any, run: HostRun) -> IteratorState:
-    return run.states.find(
-        f"iterator:{text_of(handle, 'the handle')}", IteratorState, IteratorState
-    )
+    """Raises `InvalidArgumentError` for a handle that none of this form is."""
+    text = text_of(handle, "the handle")
+    if "/" not in text:  # `_id` has one
+        raise InvalidArgumentError(
+            f"Could not parse string_handle as a valid ResourceHandle: {text!r}",
+            hint="feed what a run of Iterator.string_handle() gives",
+        )
+    return run.states.find(f"iterator:{text}", IteratorState, IteratorState)
 
 
 def _owned(array: Array) -> Array:
