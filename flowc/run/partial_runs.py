@@ -2,7 +2,7 @@
 
 In: all that the step may fetch and feed, then fetches and feeds call by call. Out: their values.
 Invariant: every operation of the step runs once: what a later call may need of those that ran is
-computed with them, kept, and fed to it.
+computed with them, kept, and fed to it. Handles alone are made again, and mean the same.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.graph import Operation, Tensor
+from flowc.graph.op_info import has_trait
 from flowc.ir.traversal import inputs_first
 from flowc.run.fetches import feed_array
-from flowc.run.segments import Segment
+from flowc.run.segments import HANDLES, Segment
 
 Array = np.ndarray[Any, Any]
 
@@ -72,7 +73,12 @@ class PartialRun:
                     )
         ran = set(inside)
         later = [op for op in self._whole if op not in ran and op not in self._done]
-        crossing = [t for op in later for t in op.inputs if t.op in ran and t not in self._known]
+        crossing = [
+            t
+            for op in later
+            for t in op.inputs
+            if t.op in ran and t not in self._known and not _is_handle(t)
+        ]
         given = tuple(dict.fromkeys([*new, *crossing]))
         feeds = dict.fromkeys(t for op in inside for t in op.inputs if t in self._known)
         return Segment(given, tuple(operations), tuple(feeds), self._done)
@@ -83,7 +89,7 @@ class PartialRun:
         """Keeps what a segment computed. `wanted`: what the caller fetched with it."""
         ran = self._needed([*(t.op for t in segment.tensors), *segment.operations], self._known)
         self._known |= {t: feed_array(t, value) for t, value in zip(segment.tensors, results)}
-        self._done |= frozenset(ran)
+        self._done |= {op for op in ran if not any(map(_is_handle, op.outputs))}
         self.pending -= set(wanted)
 
     def values(self, tensors: Sequence[Tensor]) -> list[Any]:
@@ -102,3 +108,10 @@ class PartialRun:
                 *(c for c in op.control_inputs if c not in done),
             ],
         )
+
+
+def _is_handle(tensor: Tensor) -> bool:
+    """Whether a tensor names a state of the Session; a queue's handle may be a reference, too."""
+    if tensor.is_ref:
+        return not tensor.op.inputs and not has_trait(tensor.op.type, "variable")
+    return tensor.base_dtype in HANDLES

@@ -122,21 +122,21 @@ class ProgramCache:
         """What runs one after another in place of what is asked; nothing, where that is one. Raises
         what compiling the whole would raise of nodes that it needs and must not have: to a segment,
         what another one computed is as good as fed."""
-        key = wanted.tensors, wanted.operations, frozenset(fed)
+        key = wanted.tensors, wanted.operations, frozenset(fed), wanted.done
         found = self._segments.get(key)
         if found is None:
             found = []
-            blocks = may_block(wanted.tensors, wanted.operations, key[2])
+            blocks = may_block(wanted, key[2])
             if blocks or (self.reads_images_first and not wanted.operations):
                 from flowc.extract.unsupported_ops import check_supported  # late: as compiling is
 
                 check_supported(self._graph, wanted.tensors, wanted.operations, key[2])
             if blocks:
-                found = segments_of(wanted.tensors, wanted.operations, key[2])
+                found = segments_of(wanted, key[2])
                 whole = replace(wanted, feeds=tuple(key[2]))
                 if not found and self.alone(whole) is not None:
                     found = [whole]
-            if not found and self.reads_images_first and not wanted.operations:
+            if not found and self.reads_images_first and not (wanted.operations or wanted.done):
                 found = leading_segments(wanted.tensors, key[2])
             self._segments[key] = found
         return found

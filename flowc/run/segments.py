@@ -80,33 +80,28 @@ class Segment:
         return needed(ends, fed, self.done)
 
 
-def may_block(
-    tensors: Sequence[Tensor], operations: Sequence[Operation], fed: Collection[Tensor]
-) -> bool:
+def may_block(asked: Segment, fed: Collection[Tensor]) -> bool:
     """Whether what is asked has a step that may block."""
-    ends = [*(t.op for t in tensors if t not in fed), *operations]
-    return any(has_trait(op.type, "may_block") for op in needed(ends, fed))
+    return any(has_trait(op.type, "may_block") for op in asked.needs(fed))
 
 
-def segments_of(
-    tensors: Sequence[Tensor], operations: Sequence[Operation], fed: Collection[Tensor]
-) -> list[Segment]:
+def segments_of(asked: Segment, fed: Collection[Tensor]) -> list[Segment]:
     """The segments of what is asked, which has a step that may block, in order; none where it is
     one."""
-    order = needed([*(t.op for t in tensors if t not in fed), *operations], fed)
-    ends = _two_ended(order, fed)
+    order = asked.needs(fed)
+    ends = _two_ended(order, fed, asked.done)
     if not (ends or any(map(_has_state, order))) or any(op.type in CONTROL for op in order):
         return []
-    levels = _Levels(order, fed)
+    levels = _Levels(order, fed, asked.done)
     places = _places(levels, ends)
     crossing = _crossing(order, fed, places)
     if any(t.is_ref or t.base_dtype in HANDLES for t in crossing):
         return []
-    return _in_order(tensors, order, fed, levels, places, crossing)
+    return _in_order(asked, order, fed, levels, places, crossing)
 
 
 def _in_order(
-    tensors: Sequence[Tensor],
+    asked: Segment,
     order: Sequence[Operation],
     fed: Collection[Tensor],
     levels: _Levels,
@@ -116,7 +111,7 @@ def _in_order(
     # Contents of variables that are asked for are read where variables are touched last.
     late = max((place for place in places.values() if place[0] % 2 == 0), default=Place(0))
     wanted = {t: places[t.op] for t in crossing}
-    wanted |= {t: places.get(t.op, late) for t in tensors if t not in fed}
+    wanted |= {t: places.get(t.op, late) for t in asked.tensors if t not in fed}
     operands = _operands(fed, levels, places)
     wanted |= {t: Place(level) for t, level in operands.items() if t not in wanted}
     reading = (Place(level - 1) for level, read in levels.read.items() if read)
@@ -129,11 +124,12 @@ def _in_order(
         inside = [op for op in order if places.get(op) == place]
         ends = _ends(inside, fed)
         done = frozenset(op for op in order if places.get(op, place) < place)
+        ran = done | asked.done
         cut = {*fed, *levels.read.get(level, ()), *(t for t in crossing if t.op in done)}
         waits = depth % 2 == 1
         if waits:
             cut |= operands.keys()
-        runs = needed([*(t.op for t in given), *ends], cut, done)
+        runs = needed([*(t.op for t in given), *ends], cut, ran)
         feeds = tuple(dict.fromkeys(t for op in runs for t in op.inputs if t in cut))
         before = {places[o] for op in runs for o in _before(op, fed) if o in done}
         after = frozenset(
@@ -144,7 +140,7 @@ def _in_order(
             or (level % 2 == 0 and where[0] % 2 == 0)
         )
         is_tried = waits and inside[0].type in _TRIED
-        found[place] = Segment(tuple(given), tuple(ends), feeds, done, after, waits, is_tried)
+        found[place] = Segment(tuple(given), tuple(ends), feeds, ran, after, waits, is_tried)
     return list(found.values()) if len(found) > 1 else []
 
 
@@ -176,7 +172,7 @@ def _places(
 
 
 def _two_ended(
-    order: Sequence[Operation], fed: Collection[Tensor]
+    order: Sequence[Operation], fed: Collection[Tensor], done: Collection[Operation]
 ) -> dict[Operation, frozenset[Operation]]:
     """The steps at states that each operation depends on, where one puts in what another one may
     wait for; nothing where none does."""
@@ -186,7 +182,7 @@ def _two_ended(
         return {}
     steps, found = {*puts, *takes}, dict[Operation, frozenset[Operation]]()
     for op in order:
-        before = _before(op, fed)
+        before = _before(op, fed, done)
         found[op] = frozenset(steps.intersection(before)).union(*(found[o] for o in before))
     for put in puts:
         for take in takes:
@@ -265,13 +261,15 @@ class _Levels:
     before it finds them.
     """
 
-    def __init__(self, order: Sequence[Operation], fed: Collection[Tensor]) -> None:
-        self._fed = fed
+    def __init__(
+        self, order: Sequence[Operation], fed: Collection[Tensor], done: Collection[Operation]
+    ) -> None:
+        self._fed, self._done = fed, done
         self.of: dict[Operation, int] = {}
         self.named: set[Operation] = set()
         self.read: dict[int, dict[Tensor, None]] = {}
         for op in order:
-            before = _before(op, fed)
+            before = _before(op, fed, done)
             touches = any(o in self.named for o in before)
             if self._is_everywhere(op, before):
                 if touches or has_trait(op.type, "variable"):
@@ -295,7 +293,8 @@ class _Levels:
         touching = [
             op
             for op in first
-            if has_trait(op.type, "random") or any(o in self.named for o in _before(op, self._fed))
+            if has_trait(op.type, "random")
+            or any(o in self.named for o in _before(op, self._fed, self._done))
         ]
         if not touching and not self.read.get(1):
             self.of |= dict.fromkeys(first, 1)

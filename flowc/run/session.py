@@ -461,10 +461,10 @@ class Session:
     def _run_part(
         self, segment: Segment, given: Mapping[Tensor, np.ndarray]
     ) -> Sequence[np.ndarray]:
-        """The part of a step that a partial run computes; the first one may have steps that wait
-        for each other."""
-        asked = Segment(segment.tensors, segment.operations)
-        parts = [] if segment.done else self._programs.segments(asked, given)
+        """The part of a step that a partial run computes, which may have steps that wait for each
+        other."""
+        asked = Segment(segment.tensors, segment.operations, done=segment.done)
+        parts = self._programs.segments(asked, given)
         if not any(part.may_wait for part in parts):
             return self._run_segment(segment, given, self._state.host_run(0))
         whole = SegmentedCall(

@@ -192,8 +192,9 @@ def test_one_process_trains_and_another_evaluates(tmp_path: Path) -> None:
     assert before > 0.4 and max(after) < 0.05
 
 
-def test_a_queue_of_a_list() -> None:
-    queues = [tf.FIFOQueue(3, tf.int32, [[]]) for _ in range(2)]
+@pytest.mark.parametrize("shapes", [[[]], None])
+def test_a_queue_of_a_list(shapes: list[list[int]] | None) -> None:
+    queues = [tf.FIFOQueue(3, tf.int32, shapes) for _ in range(2)]
     index = tf.placeholder(tf.int32, [])
     chosen = tf.QueueBase.from_list(index, queues)
     put, sizes = chosen.enqueue(7), [q.size() for q in queues]

@@ -196,6 +196,14 @@ def test_a_generator_is_closed_when_it_is_given_up() -> None:
             assert session.run(following) == 0
 
 
+def test_a_text_that_is_no_handle_is_told() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        handle = tf.placeholder(tf.string, [])
+        following = tf.data.Iterator.from_string_handle(handle, tf.int64).get_next()
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse string_handle"):
+            session.run(following, {handle: "none"})
+
+
 def test_functions_compile_once(tmp_path: Path) -> None:
     """A call of a function that was called before with such arrays compiles nothing."""
     from flowc.run.programs import ProgramCache

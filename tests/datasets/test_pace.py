@@ -7,7 +7,7 @@ import pytest
 
 from flowc.ops.datasets import parallel
 from flowc.ops.datasets.dataset import Trials
-from flowc.ops.datasets.parallel import LONG, PAUSE, SAMPLE, TRIAL, Pace
+from flowc.ops.datasets.parallel import LONG, LOSSES, PAUSE, SAMPLE, STAY, TRIAL, Pace
 
 LEAD = 4
 
@@ -59,7 +59,7 @@ def test_threads_that_are_a_gain_stay(clock: Clock) -> None:
 def test_threads_that_are_none_end_and_are_tried_again_later(clock: Clock, times: int) -> None:
     pace = Pace(LEAD, Trials())
     alone(pace, clock, 4 * LONG, 1000)
-    assert threaded(pace, clock, times * 4 * LONG, 1000) == LEAD + TRIAL - 1
+    assert threaded(pace, clock, times * 4 * LONG, 1000) == LEAD + LOSSES * TRIAL - 1
     assert alone(pace, clock, 4 * LONG, 1000) == PAUSE + SAMPLE - 1
     threaded(pace, clock, times * 4 * LONG, 1000)
     assert alone(pace, clock, 4 * LONG, 10_000) == 4 * PAUSE + SAMPLE - 1
@@ -69,7 +69,29 @@ def test_threads_that_become_slow_end(clock: Clock) -> None:
     pace = Pace(LEAD, Trials())
     alone(pace, clock, 4 * LONG, 1000)
     threaded(pace, clock, 2 * LONG, 100)
-    assert threaded(pace, clock, 40 * LONG, 1000) < 2 * TRIAL
+    assert threaded(pace, clock, 40 * LONG, 1000) < (LOSSES + 1) * TRIAL
+
+
+def test_what_disturbs_for_a_while_ends_no_threads(clock: Clock) -> None:
+    pace = Pace(LEAD, Trials())
+    alone(pace, clock, 4 * LONG, 1000)
+    for _ in range(5):
+        disturbed = (LOSSES - 2) * TRIAL
+        assert threaded(pace, clock, 8 * LONG, disturbed) == disturbed
+        assert threaded(pace, clock, 2 * LONG, 2 * TRIAL) == 2 * TRIAL
+
+
+def test_what_another_step_changed_is_not_compared(clock: Clock) -> None:
+    trials = Trials()
+    inner, outer = Pace(LEAD, trials), Pace(LEAD, trials)
+    alone(inner, clock, 4 * LONG, 1000)
+    threaded(inner, clock, 2 * LONG, LEAD + TRIAL)
+    alone(outer, clock, 4 * LONG, 1000)
+    assert trials.tries is outer
+    assert threaded(inner, clock, 8 * LONG, 2 * STAY) == 2 * STAY  # while another one tries
+    threaded(outer, clock, 2 * LONG, LEAD + TRIAL)
+    assert threaded(inner, clock, 8 * LONG, 2 * TRIAL) == TRIAL - 1
+    assert alone(inner, clock, 8 * LONG, 1000) < PAUSE  # it was no loss
 
 
 def test_a_pause_of_who_asks_says_nothing_about_threads(clock: Clock) -> None:

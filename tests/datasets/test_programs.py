@@ -20,6 +20,10 @@ OTHER_WORDS = {
     "batch_shapes": "InvalidArgumentError",
     "padded_type": "TypeError",
     "flat_map_not": "TypeError",  # TensorFlow fails to say so
+    "query_type": "InvalidArgumentError",
+    "query_wrong": "UnknownError",
+    "query_no_database": "InvalidArgumentError",
+    "written_numbers": "TypeError",
 }
 
 

@@ -410,3 +410,21 @@ def test_steps_of_a_partial_run_wait_for_each_other() -> None:
         step = session.partial_run_setup([taken, put, doubled], [x])
         assert session.partial_run(step, [taken, put], {x: 3}) == [3, None]
         assert session.partial_run(step, doubled) == 6
+
+
+def test_steps_of_later_calls_of_a_partial_run_wait_for_each_other() -> None:
+    """TensorFlow's values; a queue that one call used is the same in the next."""
+    first, second = (tf.FIFOQueue(1, [tf.float32], [()]) for _ in range(2))
+    x, y = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    doubled = x * 2 + tf.cast(first.size(), tf.float32)
+    taken = first.dequeue() + doubled
+    with tf.control_dependencies([first.enqueue(y * doubled)]):
+        put = tf.identity(y)
+    product = second.dequeue() * taken
+    with tf.control_dependencies([second.enqueue(taken)]):
+        again = tf.identity(taken)
+    with tf.Session() as session:
+        step = session.partial_run_setup([doubled, taken, put, product, again], [x, y])
+        assert session.partial_run(step, doubled, {x: 3.0}) == 6
+        assert session.partial_run(step, [taken, put], {y: 1.0}) == [12, 1]
+        assert session.partial_run(step, [product, again]) == [144, 12]

@@ -419,6 +419,61 @@ def _matching() -> list[tuple[Any, Any]]:
 DATASETS["MatchingFilesDataset"] = _matching
 
 
+TEXT = {"output_types": [tf.string], "output_shapes": [[]]}
+
+
+def _query(op: str) -> list[tuple[Any, Any]]:
+    write_files(FOLDER)
+    query = "select b, a from t order by a desc"
+    says = {"output_types": [tf.string, tf.int64], "output_shapes": [[], []]}
+    made = getattr(r, op)(
+        driver_name="sqlite", data_source_name=FOLDER + "a.db", query=query, **says
+    )
+    return first(made, (b"7.9", 300), **says)
+
+
+def _list() -> list[tuple[Any, Any]]:
+    held = [np.array([4, 5], np.int64), np.array([6], np.int64)]
+    return first(r.ListDataset(tensors=held, **ROW), [4, 5], **ROW)
+
+
+def _written(op: str) -> list[tuple[Any, Any]]:
+    """A file is written, and read."""
+    given = [tf.constant(["a", "bc"])]
+    made = r.TensorSliceDataset(components=given, Toutput_types=[tf.string], output_shapes=[[]])
+    name = FOLDER + "written"
+    wrote = getattr(r, op)(input_dataset=made, filename=name, compression_type="")
+    with tf.control_dependencies([wrote]):
+        names = tf.identity(name)
+    read = r.TFRecordDataset(filenames=names, compression_type="", buffer_size=0)
+    last = r.SkipDataset(input_dataset=read, count=1, **TEXT)
+    return first(last, b"bc", **TEXT)
+
+
+def _table() -> list[tuple[Any, Any]]:
+    table = r.HashTableV2(shared_name="", key_dtype=tf.int64, value_dtype=tf.int64)
+    pair = {"output_types": [tf.int64] * 2, "output_shapes": [[], []]}
+    made = r.ZipDataset(input_datasets=[numbers(), numbers()], **pair)
+    fill = r.InitializeTableFromDataset(table_handle=table, dataset=made)
+    with tf.control_dependencies([fill]):
+        return [(r.LookupTableSizeV2(table_handle=table), 5)]
+
+
+def _optional() -> list[tuple[Any, Any]]:
+    iterator = tf.data.make_one_shot_iterator(tf.data.Dataset.range(3))
+    optional = r.IteratorGetNextAsOptional(iterator=iterator._iterator_resource, **N)
+    found = r.OptionalGetValue(optional=optional, **N)
+    return [(r.OptionalHasValue(optional=optional), True), (found[0], 0)]
+
+
+DATASETS["SqlDataset"] = partial(_query, "SqlDataset")
+DATASETS["ListDataset"] = _list
+for _op in ("DatasetToTFRecord", "ExperimentalDatasetToTFRecord"):
+    DATASETS[_op] = partial(_written, _op)
+DATASETS["InitializeTableFromDataset"] = _table
+DATASETS["IteratorGetNextAsOptional"] = DATASETS["OptionalHasValue"] = _optional
+
+
 def _iterator(op: str) -> list[tuple[Any, Any]]:
     handle = getattr(r, op)(shared_name="", container="", **N)
     text = r.IteratorToStringHandle(resource_handle=handle)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import collections
 import gzip
 import os
+import sqlite3
 import struct
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -184,6 +186,33 @@ list_files_shuffled: d = D.list_files(folder + "*.txt", seed=4).map(lambda n: tf
 list_files_none: d = D.list_files(folder + "*.none", shuffle=False)
 options: o = tf.data.Options(); o.experimental_deterministic = True; d = D.range(3).with_options(o)
 apply_not: d = D.range(3).apply(lambda x: 3)
+from_list: d = D.zip((E.from_list([(1, "a"), (2, "b"), (3, "c")]), E.from_list([[1, 2], [3], [4, 5, 6]])))
+from_list_empty: d = E.from_list([])
+from_list_structures: d = E.from_list([1, (2, 3)])
+query: d = E.SqlDataset("sqlite", folder + "a.db", "select a, b, c from t order by a", (tf.int64, tf.string, tf.float64)).repeat(2)
+query_converted: d = E.SqlDataset("sqlite", folder + "a.db", "select a, a, a, c, c, d, d, d, b from t", (tf.string, tf.int8, tf.bool, tf.string, tf.uint8, tf.string, tf.int32, tf.float64, tf.float64))
+query_columns: d = E.SqlDataset("sqlite", folder + "a.db", "select a from t", (tf.int32, tf.int32))
+query_type: d = E.SqlDataset("sqlite", folder + "a.db", "select a from t", tf.float32)
+query_wrong: d = E.SqlDataset("sqlite", folder + "a.db", "select nothing from t", tf.int32)
+query_driver: d = E.SqlDataset("mysql", folder + "a.db", "select a from t", tf.int32)
+query_no_database: d = E.SqlDataset("sqlite", folder + "a.txt", "select a from t", tf.int32)
+written: init = E.TFRecordWriter(folder + "w.tfr").write(D.from_tensor_slices(["a", "bc", ""])); d = tf.data.TFRecordDataset(folder + "w.tfr")
+written_gzip: init = E.TFRecordWriter(folder + "w.tfr", "GZIP").write(D.range(3).map(tf.as_string)); d = tf.data.TFRecordDataset(folder + "w.tfr", "GZIP")
+written_numbers: init = E.TFRecordWriter(folder + "w.tfr").write(D.range(3))
+to_device: d = D.range(3).apply(E.copy_to_device("/cpu:0")).apply(E.prefetch_to_device("/cpu:0"))
+table: t = E.table_from_dataset(D.from_tensor_slices((["a", "b"], [3, 4])), default_value=-1); init = tf.tables_initializer(); d = D.from_tensor_slices(["b", "z", "a"]).map(t.lookup)
+table_buckets: t = E.index_table_from_dataset(D.from_tensor_slices(["a", "b", "c"]), num_oov_buckets=5, vocab_size=2); init = tf.tables_initializer(); d = D.from_tensor_slices(["b", "c", "z", "a"]).map(t.lookup)
+table_twice: t = E.index_table_from_dataset(D.from_tensor_slices(["a", "a"])); init = tf.tables_initializer(); d = D.range(1)
+table_few: t = E.index_table_from_dataset(D.range(2), vocab_size=3); init = tf.tables_initializer(); d = D.range(1)
+optional: i = tf.data.make_one_shot_iterator(D.range(2).map(lambda x: (x, tf.as_string(x)))); o = [E.get_next_as_optional(i) for k in range(2)]; d = D.from_tensors((o[0].has_value(), E.get_next_as_optional(tf.data.make_one_shot_iterator(D.range(0))).has_value(), o[1].get_value()[1]))
+optional_none: d = D.from_tensors(E.get_next_as_optional(tf.data.make_one_shot_iterator(D.range(0))).get_value())
+optional_branch: o = E.get_next_as_optional(tf.data.make_one_shot_iterator(D.range(7, 9))); d = D.from_tensors(tf.cond(o.has_value(), lambda: o.get_value() * 10, lambda: tf.constant(-1, tf.int64)))
+optional_made: o = E.Optional.from_value((1, {"a": "x"})); e = E.Optional.empty(tf.TensorSpec([2], tf.int32)); d = D.from_tensors((o.get_value(), o.has_value(), e.has_value()))
+optional_made_none: d = D.from_tensors(E.Optional.empty(tf.TensorSpec([2], tf.int32)).get_value())
+resampled: d = D.from_tensor_slices([0, 0, 0, 1] * 12).apply(E.rejection_resample(lambda x: x, [0.5, 0.5], [0.75, 0.25], seed=7))
+resampled_estimated: d = D.from_tensor_slices(([0, 0, 1] * 16, np.arange(48))).apply(E.rejection_resample(lambda c, x: c, [0.6, 0.4], seed=7))
+resampled_as_it_comes: d = D.range(4).apply(E.rejection_resample(lambda x: tf.cast(x % 2, tf.int32), [0.5, 0.5], [0.5, 0.5]))
+resampled_filtered: d = D.range(20).apply(E.rejection_resample(lambda x: tf.cast(x % 2, tf.int32), [0.0, 1.0], [0.5, 0.5], seed=3))
 placeholder: p = tf.placeholder(tf.int64, []); d = D.range(p); feed = {p: 3}
 placeholder_map: p = tf.placeholder(tf.float32, [None]); d = D.from_tensor_slices(p).map(lambda x: x + p[0]).batch(2); feed = {p: [1.0, 2.0, 3.0]}
 variable: v = tf.Variable(2.0); init = v.initializer; d = D.from_tensors(3.0).repeat(2).map(lambda x: x * v)
@@ -196,6 +225,12 @@ def write_files(folder: str) -> None:
         file.write(b"one\ntwo\r\n\nfour\n")
     with open(folder + "b.txt", "wb") as file:
         file.write(b"five\nsix")
+    with closing(sqlite3.connect(folder + "a.db")) as database:
+        database.execute("drop table if exists t")
+        database.execute("create table t(a integer, b text, c real, d)")
+        rows = [(1, "x", 0.5, None), (2, "\xff", 2.0, "12abc"), (3, None, 1e20, b"\0z")]
+        database.executemany("insert into t values (?, ?, ?, ?)", [*rows, (300, "7.9", -3.7, 5)])
+        database.commit()
     with gzip.open(folder + "a.txt.gz", "wb") as packed:
         packed.write(b"one\ntwo\nthree")
     with open(folder + "a.bin", "wb") as file:
@@ -377,7 +412,10 @@ def seen(tf: Any, code: str, folder: str) -> list[Any]:
         ]
         with tf.Session() as session:
             if names["init"] is not None:
-                session.run(names["init"])
+                try:
+                    session.run(names["init"])
+                except tf.errors.OpError as error:
+                    return [*found, fault(error, folder)]
             first, second = (
                 _elements(tf, session, iterator, following, names["feed"], folder) for _ in range(2)
             )

@@ -106,6 +106,7 @@ TABLES_MADE_OF = {
     "_ImportTable": "LookupTableImportV2",
     "_RemoveFromTable": "LookupTableRemoveV2",
     "_InitializeTableFromFile": "InitializeTableFromTextFileV2",
+    "_FillTable": "InitializeTableFromDataset",
 }
 
 

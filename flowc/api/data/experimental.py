@@ -15,7 +15,16 @@ from flowc.api.data.dataset import Dataset, _seeds, batched
 from flowc.api.data.dataset_node import made, number
 from flowc.api.data.functions import traced
 from flowc.api.data.mapped import captures
-from flowc.api.data.structure import ComponentSpec, SparseTensorSpec
+from flowc.api.data.structure import (
+    ComponentSpec,
+    SparseTensorSpec,
+    held_tensors,
+    held_types,
+    normalized,
+    relaxed,
+    spec_of,
+)
+from flowc.api.framework import nest
 from flowc.api.framework.raw_ops import call
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
@@ -106,6 +115,41 @@ def parallel_interleave(
         )
 
     return apply
+
+
+def copy_to_device(target_device: Any, source_device: Any = "/cpu:0") -> Transformation:
+    """The dataset: its elements are in the memory of the host, and go to a device with the run that
+    computes there. A function for `Dataset.apply`. Raises nothing."""
+    return lambda dataset: dataset
+
+
+def prefetch_to_device(device: Any, buffer_size: Any = None) -> Transformation:
+    """`prefetch`, of 1 element or `buffer_size`; see `copy_to_device`. Raises `TypeError` for a
+    size that is no integer, when it is applied."""
+    return lambda dataset: dataset.prefetch(1 if buffer_size is None else buffer_size)
+
+
+def from_list(elements: Any, name: str | None = None) -> Dataset:
+    """The elements of a list, which have one structure. Raises `ValueError` for an empty list, what
+    is no list, and elements of other structures; `TypeError` for elements of other dtypes."""
+    if not isinstance(elements, list):
+        raise ValueError("Invalid `elements`. `elements` must be a list.")
+    if not elements:
+        raise ValueError(
+            "Invalid `elements`. `elements` should not be empty. If you want an empty dataset, use "
+            "`tf.data.Dataset.range(0)`."
+        )
+    values = [normalized(element) for element in elements]
+    found = spec_of(values[0])
+    tensors: list[Tensor] = []
+    for value in values:
+        spec = spec_of(value)
+        nest.assert_same_structure(found, spec)
+        tensors += held_tensors(spec, value)
+        found = relaxed(found, spec)
+    types = [tensor.dtype for tensor in tensors]
+    held = held_types(found)
+    return Dataset(call("ListDataset", tensors, Tinput_types=types, **held), found)
 
 
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:

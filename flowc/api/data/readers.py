@@ -1,4 +1,5 @@
-"""Datasets of files: text lines, TFRecords, records of a fixed length, names of files.
+"""Datasets of files: text lines, TFRecords, records of a fixed length, rows of databases, names of
+files. Datasets written to files.
 
 In: names of files, as strings, tensors or a dataset. Out: datasets of one string an element.
 """
@@ -11,11 +12,12 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.api.data.dataset import Dataset
-from flowc.api.data.structure import ComponentSpec
+from flowc.api.data.structure import ComponentSpec, held_types
+from flowc.api.framework import nest
 from flowc.api.framework.assertions import assert_less
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import control_dependencies
-from flowc.graph import Tensor
+from flowc.graph import Operation, Tensor
 from flowc.graph.building.conversion import as_tensor
 
 TEXT = ComponentSpec([], dtypes.string)
@@ -125,6 +127,56 @@ class FixedLengthRecordDataset(_FileDataset):
             num_parallel_reads,
             lambda name: Dataset(call("FixedLengthRecordDatasetV2", name, *sizes), TEXT),
         )
+
+
+class SqlDataset(Dataset):
+    """The rows that a query finds in a database, each a scalar a column. Raises `TypeError` for
+    what is no dtype.
+
+    `driver_name`: "sqlite"; `data_source_name`: its file, which is only read. A run raises
+    `InvalidArgumentError` for another driver or number of columns, `UnknownError` for what SQLite
+    does not understand.
+    """
+
+    def __init__(
+        self, driver_name: Any, data_source_name: Any, query: Any, output_types: Any
+    ) -> None:
+        texts = [
+            as_tensor(value, dtypes.string, name)
+            for value, name in (
+                (driver_name, "driver_name"),
+                (data_source_name, "data_source_name"),
+                (query, "query"),
+            )
+        ]
+        structure = nest.map_structure(lambda t: ComponentSpec([], t), output_types)
+        super().__init__(call("SqlDataset", *texts, **held_types(structure)), structure)
+
+
+class DatasetWriter:
+    """Writes a dataset of strings to a TFRecord file. `compression_type`: "", "GZIP" or "ZLIB".
+    Raises `TypeError` for other datasets."""
+
+    def __init__(self, filename: Any, compression_type: Any = None) -> None:
+        self._filename = as_tensor(filename, dtypes.string, "filename")
+        self._compression = _option(compression_type, "", dtypes.string, "compression_type")
+
+    def write(self, dataset: Dataset) -> Operation:
+        """The operation that writes it. Raises `TypeError` for what is no dataset of scalar
+        strings; a run raises `InvalidArgumentError` for another compression."""
+        if not isinstance(dataset, Dataset):
+            raise TypeError(
+                f"Invalid `dataset.` Expected a `tf.data.Dataset` object but got {type(dataset)}."
+            )
+        spec = dataset.element_spec
+        is_text = type(spec) is ComponentSpec and spec.dtype is dtypes.string
+        if not is_text or spec.shape.ndims not in (None, 0):
+            raise TypeError(
+                "Invalid `dataset`. Expected a`dataset` that produces scalar `tf.string` elements, "
+                f"but got a dataset which produces {spec}."
+            )
+        variant = dataset._variant_tensor
+        return call("DatasetToTFRecord", variant, self._filename, self._compression)
 
 
 def listed_files(file_pattern: Any, shuffles: bool, seed: Any) -> Dataset:

@@ -342,7 +342,7 @@ def _is_queue(value: Any) -> bool:
 
 def _common_shape(shapes: Sequence[TensorShape]) -> TensorShape:
     first = shapes[0]
-    if any(s.ndims != first.ndims for s in shapes):
+    if first.ndims is None or any(s.ndims != first.ndims for s in shapes):
         return TensorShape(None)
     columns = zip(*(s.as_list() for s in shapes))
     return TensorShape([d[0] if len(set(d)) == 1 else None for d in columns])

@@ -36,7 +36,9 @@ class LookupInterface(ABC):
     def size(self, name: str | None = None) -> Tensor:
         """How many keys there are: an int64 scalar."""
         with name_scope(name, f"{self.name}_Size", [self.resource_handle]):
-            return call("LookupTableSizeV2", self.resource_handle)
+            found = call("LookupTableSizeV2", self.resource_handle)
+        found.set_shape(())  # also in a function, which knows nothing of the handle
+        return found
 
     @abstractmethod
     def lookup(self, keys: Any, name: str | None = None) -> Any:

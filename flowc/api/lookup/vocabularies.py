@@ -156,7 +156,7 @@ class StaticVocabularyTable(IdTableWithHashBuckets):
         super().__init__(table, num_oov_buckets, FastHashSpec, name, lookup_key_dtype)
 
 
-def _check_vocabulary(buckets: int, lines: int | None, file: Any) -> None:
+def check_vocabulary(buckets: int, lines: int | None, file: Any) -> None:
     if buckets < 0:
         raise ValueError(f"`num_oov_buckets` must be greater or equal than 0, got {buckets}.")
     if lines is not None and lines < 1:
@@ -171,7 +171,7 @@ def _check_file(file: Any) -> None:
         raise ValueError("`vocabulary_file` must be specified and must not be empty.")
 
 
-def _with_buckets(
+def with_buckets(
     table: StaticHashTable, buckets: int, spec: HasherSpec, key_dtype: DType
 ) -> StaticHashTable | IdTableWithHashBuckets:
     return IdTableWithHashBuckets(table, buckets, spec, key_dtype=key_dtype) if buckets else table
@@ -197,7 +197,7 @@ def index_table_from_file(
     one of `num_oov_buckets` ids behind them. Raises `ValueError` for an empty file name, counts
     below zero; `TypeError` for keys that are neither strings nor integers."""
     _check_file(vocabulary_file)
-    _check_vocabulary(num_oov_buckets, vocab_size, vocabulary_file)
+    check_vocabulary(num_oov_buckets, vocab_size, vocabulary_file)
     dtype = dtypes.as_dtype(key_dtype)
     if dtype is not dtypes.string and not dtype.is_integer:
         raise TypeError("Dtype for `keys` should be either integer or string.")
@@ -213,7 +213,7 @@ def index_table_from_file(
                 _own_key(dtype),
             )
             table = StaticHashTable(initializer, default_value)
-        return _with_buckets(table, num_oov_buckets, hasher_spec, dtype)
+        return with_buckets(table, num_oov_buckets, hasher_spec, dtype)
 
 
 def index_table_from_tensor(
@@ -229,7 +229,7 @@ def index_table_from_tensor(
     counts below zero and elements of another dtype."""
     if vocabulary_list is None:
         raise ValueError("`vocabulary_list` must be specified.")
-    _check_vocabulary(num_oov_buckets, None, None)
+    check_vocabulary(num_oov_buckets, None, None)
     wanted = dtypes.as_dtype(dtype)
     if wanted is not dtypes.string and not wanted.is_integer:
         raise TypeError("`dtype` must be either integer or string.")
@@ -248,7 +248,7 @@ def index_table_from_tensor(
                 keys, ids, _own_key(wanted), dtypes.i64, "table_init"
             )
             table = StaticHashTable(initializer, default_value)
-        return _with_buckets(table, num_oov_buckets, hasher_spec, wanted)
+        return with_buckets(table, num_oov_buckets, hasher_spec, wanted)
 
 
 def index_to_string_table_from_file(
@@ -263,7 +263,7 @@ def index_to_string_table_from_file(
     """A table from the numbers of a file's lines, int64, to these lines; `default_value` for other
     numbers. Raises `ValueError` for an empty file name and sizes below one."""
     _check_file(vocabulary_file)
-    _check_vocabulary(0, vocab_size, vocabulary_file)
+    check_vocabulary(0, vocab_size, vocabulary_file)
     with name_scope(name, "index_to_string"):
         initializer = TextFileStringTableInitializer(
             vocabulary_file,

@@ -329,10 +329,10 @@ class Captured:
 
 
 class Trials:
-    """Which step of an iterator `tries` threads, and how many such trials `ended`."""
+    """Which step of an iterator `tries` threads, and how often one began or ended some."""
 
     tries: object = None
-    ended = 0
+    switches = 0
 
 
 class IterationContext:

@@ -23,6 +23,8 @@ from flowc.errors import (
     InvalidArgumentError,
     OutOfRangeError,
 )
+from flowc.ir.capability import Capability
+from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun, text_of
@@ -142,9 +144,14 @@ class IteratorState:
 
 
 def iterator_state(handle: Any, run: HostRun) -> IteratorState:
-    return run.states.find(
-        f"iterator:{text_of(handle, 'the handle')}", IteratorState, IteratorState
-    )
+    """Raises `InvalidArgumentError` for a handle that none of this form is."""
+    text = text_of(handle, "the handle")
+    if "/" not in text:  # `_id` has one
+        raise InvalidArgumentError(
+            f"Could not parse string_handle as a valid ResourceHandle: {text!r}",
+            hint="feed what a run of Iterator.string_handle() gives",
+        )
+    return run.states.find(f"iterator:{text}", IteratorState, IteratorState)
 
 
 def _owned(array: Array) -> Array:
@@ -155,7 +162,7 @@ def _owned(array: Array) -> Array:
     return np.array(array, order="C")
 
 
-def _results(found: Sequence[Array], types: Sequence[DType]) -> list[Array]:
+def results_of(found: Sequence[Array], types: Sequence[DType]) -> list[Array]:
     if len(found) != len(types):
         raise InvalidArgumentError(
             f"Number of components does not match: expected {len(types)} types but got "
@@ -256,7 +263,12 @@ Results = Sequence[tuple[DType, tuple[int, ...]]]
 
 
 def define_iterator_step(
-    name: str, arguments: str, host: Host, op_types: Sequence[str], results: Results | None = None
+    name: str,
+    arguments: str,
+    host: Host,
+    op_types: Sequence[str],
+    results: Results | None = None,
+    capability: Capability | None = None,
 ) -> None:
     """A step that may block, and the ops that it computes. `arguments`: of the ops; `results`: the
     types of their outputs, where attrs do not state them."""
@@ -265,7 +277,7 @@ def define_iterator_step(
         f"iterator_{name.lower()}",
         f"_{name}(inputs: T; T: list(type), Tout: list(type), shapes: list(shape){says})"
         " -> outputs: Tout",
-        infer=_infer_step,
+        infer=infer_step,
         lowering=host,
         traits=STATE,
     )
@@ -274,8 +286,9 @@ def define_iterator_step(
             f"iterator:{op_type}",
             f"{op_type}{arguments}",
             infer=partial(_infer_stated, results=results),
-            lowering=Extracted(partial(_emit_step, step=step, results=results), host),
+            lowering=Extracted(partial(emit_step, step=step, results=results), host),
             traits=STATE | BLOCKING,
+            capability=capability,
         )
 
 
@@ -284,7 +297,7 @@ def _stated(shape: Sequence[int | None], c: Inference) -> Dims:
     return tuple(found)
 
 
-def _infer_step(c: Inference) -> list[Dims]:
+def infer_step(c: Inference) -> list[Dims]:
     return [_stated(shape, c) for shape in c.attrs["shapes"]]
 
 
@@ -297,9 +310,14 @@ def _infer_stated(c: Inference, results: Results | None) -> list[Dims]:
     return [_stated(shape, c) for shape in shapes]
 
 
-def _emit_step(
-    x: Extractor, inputs: Sequence[Bound], attrs: Attrs, step: Op, results: Results | None
-) -> Sequence[Bound]:
+def emit_step(
+    x: Extractor,
+    inputs: Sequence[Bound],
+    attrs: Attrs,
+    step: Op,
+    results: Results | None = None,
+) -> Sequence[Value]:
+    """The values of a step, which is an effect where its record has state."""
     values = [value_of(x, bound) for bound in inputs]
     if results is None:
         types, shapes = list(attrs["output_types"]), list(attrs["output_shapes"])
@@ -317,7 +335,8 @@ def _emit_step(
         "shapes": tuple(tuple(shape or ()) for shape in shapes),
     }
     node = x.b.emit(step, values, {**given, **{n: _setting(v) for n, v in says.items()}})
-    x.effect(node)
+    if step.traits >= STATE:
+        x.effect(node)
     return node.outputs
 
 
@@ -338,7 +357,7 @@ def _make(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> lis
 
 def _get_next(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:
     run.check()
-    return _results(iterator_state(inputs[0], run).next(run), types)
+    return results_of(iterator_state(inputs[0], run).next(run), types)
 
 
 def _one_shot(
@@ -362,7 +381,7 @@ def _one_shot(
 
 def _single(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:
     run.check()
-    return _results(the_only(dataset_of(inputs[0]), run), types)
+    return results_of(the_only(dataset_of(inputs[0]), run), types)
 
 
 def _reduce(
@@ -371,7 +390,7 @@ def _reduce(
     run.check()
     count = int(_setting(Tstate))
     function = Captured(_setting(f), inputs[1 + count :])
-    return _results(reduced(dataset_of(inputs[0]), function, inputs[1 : 1 + count], run), types)
+    return results_of(reduced(dataset_of(inputs[0]), function, inputs[1 : 1 + count], run), types)
 
 
 def _cardinality(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:

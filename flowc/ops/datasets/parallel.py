@@ -43,6 +43,7 @@ SAMPLE = 8  # elements that tell
 TRIAL = 32  # elements that tell what threads are worth
 FEWEST = 3  # times that elements were asked for which tell
 GAIN = 0.9  # of the time without threads: with them it is to be less
+LOSSES = 8  # trials in a row without a gain, after which threads end: other processes disturb one
 STAY = 2048  # elements of threads before they are measured again
 PAUSE = 512  # elements before threads are tried again; four times as many after each trial
 AHEAD = 4  # elements for each thread that wait for one, or to be taken
@@ -54,8 +55,8 @@ AUTOTUNED = 16  # elements that are ready before they are asked for, where nobod
 class Pace:
     """How long it is from one element to the next, and so whether threads are to make them. The
     first one compiles, and says nothing, nor do the first `lead` of threads, which begin with none
-    ready. One step of an iterator tries threads at a time, and what others measured meanwhile does
-    not count.
+    ready. One step of an iterator tries threads at a time. What others begin or end changes how
+    long everything takes: what was measured before does not count then, and is not compared.
 
     What `hurries` begins at once where an element plainly takes long; else steps that it has the
     elements from may begin first.
@@ -76,7 +77,8 @@ class Pace:
         self._made: list[float] = []
         self._between: list[float] = []
         self._asks: list[tuple[float, int]] = []  # seconds, and elements that threads gave in them
-        self._ended_trials = self._trials.ended
+        self._losses = 0
+        self._switches = self._trials.switches
 
     def _lap(self) -> float:
         now = time.perf_counter()
@@ -90,7 +92,7 @@ class Pace:
         between = self._lap()
         if is_first or self._trials.tries not in (None, self):
             return False
-        if self._ended_trials != self._trials.ended:
+        if self._switches != self._trials.switches:
             self._begin(max(0, -self._count))
         self._count += count
         if self._count <= 0:
@@ -105,9 +107,10 @@ class Pace:
             return False
         is_long = median(self._made) > LONG
         self._alone = median(self._between)
-        self._begin(self._lead if is_long else 0)
         if is_long:
             self._trials.tries = self
+            self._trials.switches += 1
+        self._begin(self._lead if is_long else 0)
         return is_long
 
     def ends(self, count: int = 1) -> bool:
@@ -122,15 +125,18 @@ class Pace:
             return False
         usual = sorted(self._asks)[:-1]
         taken, made = (sum(part) for part in zip(*usual))
-        is_gain = taken < GAIN * self._alone * made
         self._asks.clear()
+        is_loss = taken >= GAIN * self._alone * made and self._switches == self._trials.switches
+        self._losses = self._losses + 1 if is_loss else 0
+        if 0 < self._losses < LOSSES:
+            return False
         if self._trials.tries is self:
             self._trials.tries = None
-            self._trials.ended += 1
-            self._pause = PAUSE if is_gain else 4 * self._pause
-        if is_gain and self._count < STAY:
+            self._pause = 4 * self._pause if is_loss else PAUSE
+        if not is_loss and (self._count < STAY or self._trials.tries is not None):
             return False
-        self._begin(0 if is_gain else self._pause)
+        self._trials.switches += 1
+        self._begin(self._pause if is_loss else 0)
         return True
 
 

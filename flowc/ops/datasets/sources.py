@@ -86,6 +86,17 @@ def _tensors(given: Given) -> HostDataset:
     return ElementList([tuple(kept(held(value)) for value in given["components"])])
 
 
+def _list(given: Given) -> HostDataset:
+    """Elements one after the other, component by component."""
+    values = [kept(held(value)) for value in given["tensors"]]
+    size = len(given.types)
+    if len(values) % size:
+        raise InvalidArgumentError(
+            f"{len(values)} tensors are no elements of {size} components each"
+        )
+    return ElementList([tuple(values[k : k + size]) for k in range(0, len(values), size)])
+
+
 def _slices(given: Given) -> HostDataset:
     arrays = [held(value) for value in given["components"]]
     if any(array.ndim == 0 for array in arrays):
@@ -249,6 +260,10 @@ define_dataset(
     f"TensorSliceDataset(components: Toutput_types; {_COMPONENTS}, is_files: bool = False,"
     f" {METADATA}, {_SPLIT})",
     _slices,
+)
+define_dataset(
+    f"ListDataset(tensors: Tinput_types; Tinput_types: list(type) >= 1, {STATED}, {METADATA})",
+    _list,
 )
 define_dataset(
     "SparseTensorSliceDataset(indices: i64, values: Tvalues, dense_shape: i64; Tvalues: type)",

@@ -1,9 +1,11 @@
-"""Optionals: what the branches of a version 2 conditional keep for its gradient.
+"""Optionals: above all what the branches of a version 2 conditional keep for its gradient.
 
 In: a value that one branch computed, or nothing. Out: the value, where the branch was taken.
 TensorFlow gives the branches one place each for as many values as the longer of them keeps, so
 that the two in one place may differ in type: an OptionalValue has a case for each type. A reader
 takes the one that its branch is known to have made, or else the one that has the type it asks for.
+The others, of several components or of an iterator, are found by the run
+(`ops/datasets/optionals.py`).
 """
 
 from __future__ import annotations
@@ -23,21 +25,19 @@ from flowc.ir.extraction import (
     OptionalCase,
     OptionalValue,
 )
-from flowc.ir.lowering import Extracted
+from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, NeedsContent, define
 from flowc.ir.types import Dims
+from flowc.ops.datasets import optionals
+from flowc.ops.datasets.optionals import EMPTY, GET_VALUE, HAS_VALUE
 from flowc.ops.lists.list_gradients import made_optional, taken_optional
 from flowc.ops.lists.list_values import Partial, complete, fits, scalar, shape_shown
 from flowc.ops.state.variables import Emit, value_of
 
-EMPTY = "The given optional does not have a value."
-
 
 def _from_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     if len(inputs) != 1:
-        raise UnsupportedError(
-            f"the optional '{x.name}' has {len(inputs)} components: flowc takes one"
-        )
+        return [optionals.made_of(x, [value_of(x, bound) for bound in inputs])]
     (held,) = inputs
     if isinstance(held, OptionalValue):
         return [held]  # who asks for its value as an optional finds it
@@ -54,6 +54,8 @@ def _get_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
     optional = inputs[0]
     if isinstance(optional, ListValue):
         return [optional]  # found already by who asked for the optional around it
+    if isinstance(optional, Value):
+        return optionals.components_of(x, optional, attrs)
     if not isinstance(optional, OptionalValue) or len(attrs["output_types"]) != 1:
         raise UnsupportedError(f"'{x.name}' reads no optional of one component")
     dtype, shape = attrs["output_types"][0], attrs["output_shapes"][0]
@@ -66,6 +68,20 @@ def _get_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
     if not cases:
         return [_nothing(x, dtype, shape)]
     return [_one_of(x, cases, shape)]
+
+
+def _has_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    optional = inputs[0]
+    if isinstance(optional, Value):
+        return [optionals.has_value(x, optional)]
+    if not isinstance(optional, OptionalValue):
+        raise UnsupportedError(f"'{x.name}' is asked of what is no optional")
+    found = x.b.const(np.bool_(False))
+    for case in optional.cases:
+        if case.holds is None:
+            return [x.b.const(np.bool_(True))]
+        found = x.b.logical_or(found, case.holds)
+    return [found]
 
 
 def _known(case: OptionalCase) -> bool | None:
@@ -119,8 +135,15 @@ def _known_when_extracted(c: Inference) -> list[Dims]:
     raise NeedsContent("optionals have values when a graph is extracted", node=c.node_name)
 
 
-def _define(name: str, signature: str, emit: Emit, infer: Any, gradient: Any = None) -> None:
-    define(name, signature, infer=infer, lowering=Extracted(emit), gradient=gradient)
+def _define(
+    name: str,
+    signature: str,
+    emit: Emit,
+    infer: Any,
+    gradient: Any = None,
+    host: Host | None = None,
+) -> None:
+    define(name, signature, infer=infer, lowering=Extracted(emit, host), gradient=gradient)
 
 
 _define(
@@ -139,4 +162,12 @@ _define(
     _get_value,
     _known_when_extracted,
     taken_optional,
+    GET_VALUE,
+)
+_define(
+    "optional_has_value",
+    "OptionalHasValue(optional: variant) -> has_value: bool",
+    _has_value,
+    scalar,
+    host=HAS_VALUE,
 )

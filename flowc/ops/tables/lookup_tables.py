@@ -95,7 +95,7 @@ def _make(
     return _id_array(id)
 
 
-def _table(run: HostRun, id: Any) -> Table:
+def table_of(run: HostRun, id: Any) -> Table:
     def missing() -> Table:
         raise InvalidArgumentError(f"no table of this session has the handle {id!r}")
 
@@ -111,7 +111,7 @@ def _step(compute: Callable[..., Any]) -> Step:
 
     def step(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun, **more: Any) -> list[Any]:
         id, *arrays = inputs
-        found = compute(_table(run, id), *map(_object, arrays), **more)
+        found = compute(table_of(run, id), *map(_object, arrays), **more)
         return [] if found is None else list(found)
 
     return step
@@ -122,7 +122,7 @@ def _initialize(table: Table, keys: Array, values: Array) -> None:
         raise InvalidArgumentError(
             f"Keys and values must have the same size {keys.size} vs {values.size}"
         )
-    _static(table).initialize(table.entries(keys, values))
+    static_of(table).initialize(table.entries(keys, values))
 
 
 def _initialize_from_file(
@@ -141,10 +141,10 @@ def _initialize_from_file(
         )
     columns = TextColumns(key_index, value_index, vocab_size, delimiter, offset)
     name = path.reshape(-1)[0].decode("utf-8", "surrogateescape")
-    _static(table).initialize(columns.entries(name, table.type.key, table.type.value))
+    static_of(table).initialize(columns.entries(name, table.type.key, table.type.value))
 
 
-def _static(table: Table) -> StaticTable:
+def static_of(table: Table) -> StaticTable:
     if not isinstance(table, StaticTable):
         raise InvalidArgumentError("this table is not one that is initialized")
     return table
@@ -171,7 +171,7 @@ def _infer_exported(c: Inference) -> list[Dims]:
     return [(rows, *c.attrs["key_shape"]), (rows, *c.attrs["value_shape"])]
 
 
-def _host(name: str, signature: str, shown: str, step: Step, infer: Any, *settings: str) -> Op:
+def table_step(name: str, signature: str, shown: str, step: Step, infer: Any, *settings: str) -> Op:
     return define(
         name,
         signature,
@@ -184,26 +184,26 @@ def _host(name: str, signature: str, shown: str, step: Step, infer: Any, *settin
 _MADE = "id: string, kind: string, key: string, value: string, value_shape: list(int) = []"
 _MADE_OF = ("id", "kind", "key", "value", "value_shape")
 
-make_table = _host(
+make_table = table_step(
     "make_table", f"_MakeTable(; {_MADE}) -> table: string", "HashTableV2", _make, _infer_id,
     *_MADE_OF,
 )  # fmt: skip
-make_dense_table = _host(
+make_dense_table = table_step(
     "make_dense_table",
     f"_MakeDenseTable(reserved: N * K; N: int >= 1, K: type, {_MADE}) -> table: string",
     "MutableDenseHashTableV2", _make, _infer_id, *_MADE_OF,
 )  # fmt: skip
-find_in_table = _host(
+find_in_table = table_step(
     "find_in_table",
     "_FindInTable(table: string, keys: K, default_value: V; K: type, V: type, key_rank: int = 0, "
     "value_shape: list(int) = []) -> values: V",
     "LookupTableFindV2", _step(lambda table, *given: [table.find(*given)]), _infer_found,
 )  # fmt: skip
-size_of_table = _host(
+size_of_table = table_step(
     "size_of_table", "_SizeOfTable(table: string) -> size: i64", "LookupTableSizeV2",
     _step(_size), _infer_id,
 )  # fmt: skip
-export_table = _host(
+export_table = table_step(
     "export_table",
     "_ExportTable(table: string; K: type, V: type, key_shape: list(int) = [], "
     "value_shape: list(int) = []) -> (keys: K, values: V)",
@@ -215,7 +215,7 @@ def _change(name: str, shown: str, compute: Callable[..., Any]) -> Op:
     """An op of the host that changes a table with keys and values."""
     words = "".join(word.capitalize() for word in name.split("_"))
     signature = f"_{words}(table: string, keys: K, values: V; K: type, V: type)"
-    return _host(name, signature, shown, _step(compute), lambda c: [])
+    return table_step(name, signature, shown, _step(compute), lambda c: [])
 
 
 initialize_table = _change("initialize_table", "InitializeTableV2", _initialize)
@@ -225,7 +225,7 @@ insert_in_table = _change(
 import_table = _change(
     "import_table", "LookupTableImportV2", lambda table, *given: table.restore(*given)
 )
-remove_from_table = _host(
+remove_from_table = table_step(
     "remove_from_table", "_RemoveFromTable(table: string, keys: K; K: type)",
     "LookupTableRemoveV2", _step(lambda table, keys: table.remove(keys)), lambda c: [],
 )  # fmt: skip
@@ -234,7 +234,7 @@ _FILE_ATTRS = (
     "key_index: int >= -2, value_index: int >= -2, vocab_size: int >= -1 = -1, "
     'delimiter: string = "\\t", offset: int = 0'
 )
-initialize_from_file = _host(
+initialize_from_file = table_step(
     "initialize_table_from_file",
     f"_InitializeTableFromFile(table: string, filename: string; {_FILE_ATTRS})",
     "InitializeTableFromTextFileV2", _step(_initialize_from_file), lambda c: [], *_FILE,
@@ -287,7 +287,7 @@ def _infer_table(c: Inference) -> Dims:
     return tuple(c.attrs.get("value_shape") or ())
 
 
-def _handle(x: Extractor, bound: Bound) -> tuple[Resource, Value]:
+def handle_of(x: Extractor, bound: Bound) -> tuple[Resource, Value]:
     if isinstance(bound, Resource) and bound.kind == KIND:
         return bound, value_of(x, bound)
     raise InvalidArgumentError(f"the handle given to '{x.name}' is no table's")
@@ -307,7 +307,7 @@ def _check_types(x: Extractor, table: Resource, key: DType | None, value: DType 
 
 
 def _emit_find(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    table, id = _handle(x, inputs[0])
+    table, id = handle_of(x, inputs[0])
     keys, default = (value_of(x, bound) for bound in inputs[1:])
     _check_types(x, table, keys.type.dtype, default.type.dtype)
     key_rank = len(table.info["key_shape"])
@@ -324,7 +324,7 @@ def _infer_find(c: Inference) -> Dims:
 
 
 def _emit_change(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, op: Op) -> Sequence[Bound]:
-    table, id = _handle(x, inputs[0])
+    table, id = handle_of(x, inputs[0])
     given = [value_of(x, bound) for bound in inputs[1:]]
     types = [v.type.dtype for v in given]
     if op is not initialize_from_file:
@@ -335,13 +335,13 @@ def _emit_change(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, op: Op) ->
 
 
 def _emit_size(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    node = x.b.emit(size_of_table, [_handle(x, inputs[0])[1]], {})
+    node = x.b.emit(size_of_table, [handle_of(x, inputs[0])[1]], {})
     x.effect(node)
     return node.outputs
 
 
 def _emit_export(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    table, id = _handle(x, inputs[0])
+    table, id = handle_of(x, inputs[0])
     _check_types(x, table, attrs["Tkeys"], attrs["Tvalues"])
     info = table.info
     shapes = {"key_shape": list(info["key_shape"]), "value_shape": list(info["value_shape"])}
