@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from flowc.codegen.cpu.tiles import Operands, sums_routine
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm import vector_ir
 from flowc.codegen.llvm.compile import compile_module, module_text
+from flowc.codegen.program import native_object
 from flowc.compiler import Report, compile_computation
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
@@ -145,6 +147,18 @@ def test_who_waits_for_a_part_hears_of_its_fault() -> None:
     assert kernels._part("part", lambda: b"code") == b"code"
     assert kernels._part("part", fails) == b"code"
     assert not kernels.making
+
+
+def test_processes_with_one_cache_share_the_pool_and_the_arena(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    b = Builder()
+    c = b.build([b.neg(b.parameter("x", tensor_type(dtypes.f32, (3,))))])
+    program, _ = _compiled(c, (["x"], ["y"]), KernelCache(DiskCache(tmp_path)))
+    target = cpu.cpu_target("x86-64-v3")
+    of_another_process = KernelCache(DiskCache(tmp_path)).parts_for(target)
+    monkeypatch.setattr("flowc.codegen.program.compile_module", None)  # nothing is compiled
+    assert native_object(target.processor, of_another_process) == program.runtime
 
 
 # -- sizes
