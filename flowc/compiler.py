@@ -264,8 +264,16 @@ def compile_computation(
         fused, spec = drop_idle_random_states(fused, spec, options)
         report.fused = fused
     compile_kernel = lambda k: store.objects_of(k, target)
-    stages, traced = report.stages, options.traced
-    return compile_program(fused, target, compile_kernel, spec, stages, for_library, traced)
+    return compile_program(
+        fused,
+        target,
+        compile_kernel,
+        spec,
+        report.stages,
+        for_library,
+        options.traced,
+        store.parts_for(target),
+    )
 
 
 def _fused(

@@ -58,8 +58,12 @@ class KernelCache:
 
     def objects_of(self, kernel: Kernel, target: Target) -> tuple[bytes, ...]:
         """The objects of a kernel, compiled if they are not known."""
-        kept: Kept = lambda name, make: self._part(f"{name}\n{target.key}", make)
+        kept = self.parts_for(target)
         return self._found(f"{kernel.key}\n{target.key}", lambda: target.objects_of(kernel, kept))
+
+    def parts_for(self, target: Target) -> Kept:
+        """The objects of what kernels and programs for a target share."""
+        return lambda name, make: self._part(f"{name}\n{target.key}", make)
 
     def _part(self, name: str, make: Callable[[], bytes]) -> bytes:
         """The object of a part that kernels share. Threads that want the same one make it once."""

@@ -33,7 +33,7 @@ from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.kernels.launch_sizes import is_small, with_sizes_of_launch
 from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.codegen.string_table import Texts
-from flowc.codegen.target import Target
+from flowc.codegen.target import Kept, Target, made_anew
 from flowc.codegen.work import work_of
 from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node
@@ -122,12 +122,13 @@ def compile_program(
     stages: Stages | None = None,
     keeps_values: bool = False,
     traced: bool = False,
+    kept_parts: Kept = made_anew,
 ) -> CompiledProgram:
     """Machine code for a fused Computation.
 
     `compile_kernel` gives the objects of one kernel (from a cache or new); `spec` says what the
     inputs and outputs are. `keeps_values`: the first values of variables are among the weights;
-    `traced`: runs note the times of their steps.
+    `traced`: runs note the times of their steps; `kept_parts` keeps what every program has.
     """
     stages = stages if stages is not None else Stages()
     clock = time.perf_counter()
@@ -135,7 +136,7 @@ def compile_program(
     own = [a for a in spec.aliases if spec.inputs[a.input].dtype is not dtypes.string]
     with _threads() as threads:
         # First: what makes the kernels is imported meanwhile.
-        runtime = threads.submit(native_object, target.processor)
+        runtime = threads.submit(native_object, target.processor, kept_parts)
         on_device = target.on_device(c)
         # A library is compiled once, and called often.
         launches = launches_of(c, target, on_device, shares_sizes=not keeps_values)
@@ -229,12 +230,15 @@ def driver_object(text: str, processor: Processor, *, speed: int = 1) -> bytes:
     return compile_module([text], processor, speed=speed)
 
 
-@cache
-def native_object(processor: Processor) -> bytes:
+def native_object(processor: Processor, kept: Kept) -> bytes:
     """The pool and the arena, compiled for a processor."""
-    from flowc_runtime.native import native_module_text
 
-    return compile_module([native_module_text(processor.triple)], processor, speed=2)
+    def make() -> bytes:
+        from flowc_runtime.native import native_module_text
+
+        return compile_module([native_module_text(processor.triple)], processor, speed=2)
+
+    return kept("pool and arena", make)
 
 
 @cache

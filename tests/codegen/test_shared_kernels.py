@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,17 @@ import flowc as tf
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
 from flowc.codegen.cpu import target as cpu
+from flowc.codegen.cpu.block_copy import transpose_routine
 from flowc.codegen.cpu.convolution import pointwise_source
 from flowc.codegen.cpu.depthwise import DepthwiseSpec, depthwise_source
 from flowc.codegen.cpu.gemm_m_vectorized import turned_source
 from flowc.codegen.cpu.numba_frontend import separate_texts
 from flowc.codegen.cpu.tile_shape import TileShape, tile_shape
+from flowc.codegen.cpu.tiles import Operands, sums_routine
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm import vector_ir
+from flowc.codegen.llvm.compile import compile_module, module_text
+from flowc.codegen.program import native_object
 from flowc.compiler import Report, compile_computation
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
@@ -58,9 +63,9 @@ def test_a_product_and_a_convolution_share_their_tiles(monkeypatch: pytest.Monke
     modules: list[str] = []
     plain = cpu.compile_module
 
-    def counted(texts: Sequence[str], *rest: Any) -> bytes:
+    def counted(texts: Sequence[str], *rest: Any, **asked: Any) -> bytes:
         modules.append(texts[0])
-        return plain(texts, *rest)
+        return plain(texts, *rest, **asked)
 
     monkeypatch.setattr(cpu, "compile_module", counted)
     c, kernels = _product_and_convolution(), _cache()
@@ -108,6 +113,29 @@ def test_the_name_of_a_routine_says_all_that_its_code_depends_on() -> None:
     assert len({s for found in alone for s in found}) >= len(sources)
 
 
+def test_loops_of_vector_ir_are_unrolled_as_they_ask_for_and_no_others() -> None:
+    """An iteration of a tile has 24 multiply-adds where that is at most four steps; what edges
+    need stays a loop of single elements."""
+    target, processor = cpu.cpu_target("x86-64-v3"), cpu.cpu_target("x86-64-v3").processor
+    kernel = pointwise_source(tile_shape(dtypes.f32, 256), 0).kernel
+    assert kernel.in_vectors
+    text = vector_ir._shared(transpose_routine(tile_shape(dtypes.f32, 256))).text
+    written = module_text([text], processor, "llvm", **cpu._passes(True))
+    stores = re.compile(r"^ *store float", re.MULTILINE)
+    assert len(stores.findall(written)) == len(stores.findall(text))
+    assert len(stores.findall(module_text([text], processor, "llvm"))) > len(stores.findall(text))
+    assert len(target._routine(text)) < len(compile_module([text], processor))
+
+    def products(rows: int) -> int:
+        routine = sums_routine(tile_shape(dtypes.f32, 256), rows, 16, Operands(1, 400, 16))
+        text = vector_ir._shared(routine).text
+        written = module_text([text], processor, "llvm", **cpu._passes(True))
+        return written.count("call <8 x float> @llvm.fmuladd")
+
+    # Two or four steps, and the last by itself.
+    assert [products(rows) for rows in (6, 4, 1)] == [3 * 12, 4 * 8, 5 * 2]
+
+
 def test_who_waits_for_a_part_hears_of_its_fault() -> None:
     def fails() -> bytes:
         raise InternalError("no code")
@@ -119,6 +147,18 @@ def test_who_waits_for_a_part_hears_of_its_fault() -> None:
     assert kernels._part("part", lambda: b"code") == b"code"
     assert kernels._part("part", fails) == b"code"
     assert not kernels.making
+
+
+def test_processes_with_one_cache_share_the_pool_and_the_arena(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    b = Builder()
+    c = b.build([b.neg(b.parameter("x", tensor_type(dtypes.f32, (3,))))])
+    program, _ = _compiled(c, (["x"], ["y"]), KernelCache(DiskCache(tmp_path)))
+    target = cpu.cpu_target("x86-64-v3")
+    of_another_process = KernelCache(DiskCache(tmp_path)).parts_for(target)
+    monkeypatch.setattr("flowc.codegen.program.compile_module", None)  # nothing is compiled
+    assert native_object(target.processor, of_another_process) == program.runtime
 
 
 # -- sizes

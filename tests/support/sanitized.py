@@ -118,11 +118,11 @@ class Sanitizer:
         code that LLVM has not optimised yet; else only what it has made of them."""
 
         def optimized(
-            texts: Sequence[str], machine: llvm.TargetMachine, *, speed: int = 3
+            texts: Sequence[str], machine: llvm.TargetMachine, **asked: Any
         ) -> llvm.ModuleRef:
             if values:
                 texts = [with_value_checks(_canonical(text)) for text in texts]
-            text = str(self.plain(texts, machine, speed=speed))
+            text = str(self.plain(texts, machine, **asked))
             made = llvm.parse_assembly(with_memory_checks(text), llvm.create_context())
             made.verify()
             return made

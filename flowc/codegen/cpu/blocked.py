@@ -63,7 +63,9 @@ class ContractionSource:
     def kernel(self) -> Kernel:
         buffers = tuple(a.type for a in self.arguments if a.is_pointer)
         ints = len(self.arguments) - len(buffers) - 2
-        return Kernel(self.text, buffers, ints, globals=self.symbols, entry=self.name)
+        return Kernel(
+            self.text, buffers, ints, globals=self.symbols, entry=self.name, in_vectors=True
+        )
 
 
 @dataclass(frozen=True, slots=True)

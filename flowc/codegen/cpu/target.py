@@ -84,14 +84,14 @@ class CpuTarget:
 
         texts, shared = separate_texts(kernel)
         # Last: while this kernel was compiled, another thread may have made them.
-        own = compile_module(texts, self.processor)
+        own = compile_module(texts, self.processor, **_passes(kernel.in_vectors))
         return (own, *(kept(r.symbol, partial(self._routine, r.text)) for r in shared))
 
     def _routine(self, text: str) -> bytes:
-        return compile_module([text], self.processor)
+        return compile_module([text], self.processor, **_passes(in_vectors=True))
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
-        return module_text(_texts(kernel), self.processor, form)
+        return module_text(_texts(kernel), self.processor, form, **_passes(kernel.in_vectors))
 
     def peaks(self, threads: int) -> Peaks:
         """What so many threads of it reach at best, measured now."""
@@ -103,6 +103,12 @@ class CpuTarget:
         from flowc.codegen.cpu.call import emit_call
 
         emit_call(frame, launch, buffers, ints)
+
+
+def _passes(in_vectors: bool) -> dict[str, Any]:
+    """What LLVM does. Of code whose vectors and unrolled loops are written as such there are none
+    to find: it would unroll the loops at edges, and take twice as long."""
+    return {"speed": 2, "loops": False} if in_vectors else {}
 
 
 def _texts(kernel: Kernel) -> list[str]:

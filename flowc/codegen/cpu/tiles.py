@@ -17,6 +17,7 @@ from llvmlite import ir
 
 from flowc.codegen.cpu.block_copy import copy_rows_routine
 from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, TileShape, tile_shape
+from flowc.codegen.llvm.loop_metadata import unroll
 from flowc.codegen.llvm.vector_ir import (
     I64,
     Counter,
@@ -33,6 +34,7 @@ from flowc.codegen.llvm.vector_ir import (
     multiply_add,
     offset,
     prefetch,
+    steps_of_iteration,
     store_vector,
 )
 from flowc_runtime.native.writer import i64
@@ -114,7 +116,9 @@ def _emit_line_sums(
     place = Counter(b, 0)
     with counted_loop(b, Index(b, lines)) as line:
         first = offset(block, line * Index(b, line_step))
-        with counted_loop(b, Index(b, depth)) as k:
+        with counted_loop(
+            b, Index(b, depth), unrolled=steps_of_iteration(rows * len(vectors))
+        ) as k:
             row_of_panel, seen = offset(panel, place.get()), offset(first, k * o.step)
             columns = [
                 load_vector(b, b.gep(row_of_panel, [i64(j)]), lanes, size) for j, lanes in vectors
@@ -168,7 +172,8 @@ def _emit_sums(
         for j, kind in enumerate(kinds):
             sums[i][j].add_incoming(ir.Constant(kind, None), entry)
             sums[i][j].add_incoming(totals[i][j], loop)
-    b.cbranch(b.icmp_signed("<", next_k, depth), loop, stores)
+    back = b.cbranch(b.icmp_signed("<", next_k, depth), loop, stores)
+    unroll(back, steps_of_iteration(rows * len(vectors)))
     b.position_at_end(stores)
     results = [[b.phi(kind) for kind in kinds] for _ in range(rows)]
     for i in range(rows):

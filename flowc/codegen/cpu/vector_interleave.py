@@ -19,6 +19,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
+from flowc.codegen.llvm.loop_metadata import NO_UNROLLING, ask_of_loop
 from flowc.codegen.llvm.numba_functions import numba_function
 from flowc_runtime.native.writer import VOID, declare
 
@@ -27,7 +28,7 @@ MARK = "flowc.loop."  # and what is asked for
 _METADATA: Mapping[str, tuple[str, int | None]] = {
     "interleave": ("llvm.loop.interleave.count", COUNT),
     "interleave_two": ("llvm.loop.interleave.count", 2),
-    "keep_rolled": ("llvm.loop.unroll.disable", None),
+    "keep_rolled": (NO_UNROLLING, None),
 }
 
 
@@ -53,14 +54,5 @@ def mark_loops(module: ir.Module) -> None:
             calls = [i for i in block.instructions if getattr(i, "callee", None) is mark]
             if calls:
                 block.instructions = [i for i in block.instructions if i not in calls]
-                block.terminator.set_metadata("llvm.loop", _loop_identity(module, *asked))
+                ask_of_loop(block.terminator, *asked)
         del module.globals[MARK + name]
-
-
-def _loop_identity(module: ir.Module, key: str, number: int | None) -> Any:
-    """A node that is its own first operand: LLVM tells loops apart by it."""
-    value = [] if number is None else [ir.Constant(ir.IntType(32), number)]
-    asked = module.add_metadata([key, *value])
-    node: Any = module.add_metadata([asked, ir.Constant(ir.IntType(32), len(module.metadata))])
-    node.operands = [node, asked]
-    return node

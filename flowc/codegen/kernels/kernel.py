@@ -41,7 +41,7 @@ class Kernel:
     dtype that the source calls `elem`. `ranges`: pairs of ints that it takes behind these, as a
     LoopNest says: one for a kernel that is launched by itself. `nest`: what the source was
     rendered from; None where it was written by hand. `symbol`: the kernel in C that it calls, where
-    the source is LLVM IR.
+    the source is LLVM IR. `in_vectors`: its loops over elements are routines of vector IR.
     """
 
     source: str
@@ -55,6 +55,7 @@ class Kernel:
     ranges: int = 1
     nest: LoopNest | None = None
     symbol: str | None = None
+    in_vectors: bool = False
 
     @property
     def shown(self) -> str:
@@ -77,6 +78,7 @@ class Kernel:
                 sorted(self.functions),
                 constants,
                 sorted(self.globals),
+                self.in_vectors,
             )
         )
         return f"k_{hashlib.sha256(text.encode()).hexdigest()[:24]}"

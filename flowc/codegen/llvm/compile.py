@@ -52,28 +52,36 @@ def _initialize() -> None:
     llvm.set_option("flowc", "-x86-branches-within-32B-boundaries")
 
 
-def compile_module(texts: Sequence[str], processor: Processor, *, speed: int = 3) -> bytes:
+def compile_module(
+    texts: Sequence[str], processor: Processor, *, speed: int = 3, loops: bool = True
+) -> bytes:
     """One object from the first text with the others linked into it.
 
     Raises `InternalError` when LLVM rejects a text.
     """
     machine = processor.target_machine(speed)
-    return _object_of(optimized_module(texts, machine, speed=speed), machine)
+    return _object_of(optimized_module(texts, machine, speed=speed, loops=loops), machine)
 
 
 def module_text(
-    texts: Sequence[str], processor: Processor, form: Literal["llvm", "asm"], *, speed: int = 3
+    texts: Sequence[str],
+    processor: Processor,
+    form: Literal["llvm", "asm"],
+    *,
+    speed: int = 3,
+    loops: bool = True,
 ) -> str:
     """The same for people."""
     machine = processor.target_machine(speed)
-    module = optimized_module(texts, machine, speed=speed)
+    module = optimized_module(texts, machine, speed=speed, loops=loops)
     return str(module) if form == "llvm" else machine.emit_assembly(module)
 
 
 def optimized_module(
-    texts: Sequence[str], machine: llvm.TargetMachine, *, speed: int = 3
+    texts: Sequence[str], machine: llvm.TargetMachine, *, speed: int = 3, loops: bool = True
 ) -> llvm.ModuleRef:
-    """The first text with the others linked into it, optimised."""
+    """The first text with the others linked into it, optimised. `loops`: LLVM makes vectors of
+    them and unrolls them; else it unrolls those that ask for it."""
     # Its own context, which goes with it: one of the process would keep every constant and type.
     context = llvm.create_context()
     module = _parse(texts[0], context)
@@ -82,10 +90,10 @@ def optimized_module(
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=speed)
-    options.loop_vectorization = True
-    options.slp_vectorization = True
-    options.loop_interleaving = True
-    options.loop_unrolling = True
+    options.loop_vectorization = loops
+    options.slp_vectorization = loops
+    options.loop_interleaving = loops
+    options.loop_unrolling = loops
     builder = llvm.create_pass_builder(machine, options)
     passes = builder.getModulePassManager()
     try:

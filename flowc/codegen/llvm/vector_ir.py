@@ -19,6 +19,7 @@ from llvmlite import ir
 from numba.core import types
 
 from flowc import dtypes
+from flowc.codegen.llvm.loop_metadata import unroll
 from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.quantity import Quantity, ir_type
 from flowc.codegen.llvm.shared_routines import KernelModule, SharedRoutine, shared_routine
@@ -97,17 +98,20 @@ def offset(pointer: Value, elements: Index | int) -> Value:
 
 
 @contextmanager
-def counted_loop(b: ir.IRBuilder, count: Index, step: int = 1) -> Iterator[Index]:
+def counted_loop(
+    b: ir.IRBuilder, count: Index, step: int = 1, *, unrolled: int = 1
+) -> Iterator[Index]:
     """`for index in range(0, count, step)`: the body is emitted inside the `with`."""
-    with index_range(b, Index(b, i64(0)), count, step) as index:
+    with index_range(b, Index(b, i64(0)), count, step, unrolled=unrolled) as index:
         yield index
 
 
 @contextmanager
 def index_range(
-    b: ir.IRBuilder, begin: Index, end: Index, step: Index | int = 1
+    b: ir.IRBuilder, begin: Index, end: Index, step: Index | int = 1, *, unrolled: int = 1
 ) -> Iterator[Index]:
-    """`for index in range(begin, end, step)`: the body is emitted inside the `with`."""
+    """`for index in range(begin, end, step)`: the body is emitted inside the `with`. `unrolled`:
+    how many of them LLVM writes one after another."""
     head, body, done = (b.append_basic_block(n) for n in ("head", "body", "done"))
     before = b.block
     b.branch(head)
@@ -119,8 +123,15 @@ def index_range(
     yield Index(b, index)
     following = Index(b, index) + step
     index.add_incoming(following.value, b.block)
-    b.branch(head)
+    back = b.branch(head)
+    unroll(back, unrolled)
     b.position_at_end(done)
+
+
+def steps_of_iteration(products: int) -> int:
+    """How many steps of a sum are one iteration of its loop, of so many multiply-adds of vectors
+    each: the loop's own instructions are then few beside them."""
+    return max(1, min(4, 24 // products))
 
 
 @contextmanager

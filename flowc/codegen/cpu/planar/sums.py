@@ -29,6 +29,7 @@ from flowc.codegen.llvm.vector_ir import (
     load_vector,
     multiply_add,
     offset,
+    steps_of_iteration,
     store_vector,
 )
 from flowc_runtime.native.writer import i64
@@ -97,7 +98,8 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, outputs: int, ve
         shift.set(0)
         with counted_loop(b, kernel_w):
             seen = i * tap_row + phase.get() * channels * pitch + shift.get()
-            with counted_loop(b, channels) as channel:
+            at_once = steps_of_iteration(outputs * vectors)
+            with counted_loop(b, channels, unrolled=at_once) as channel:
                 row = offset(planes, seen + channel * pitch)
                 factors = offset(weights, weight.get())
                 values = [
