@@ -133,10 +133,12 @@ _NN = {
         bidirectional_dynamic_rnn dynamic_rnn static_rnn
     """,
     "flowc.api.nn.other_rnn": "raw_rnn static_bidirectional_rnn",
-    "flowc.api.nn.embedding": "embedding_lookup embedding_lookup_sparse",
+    "flowc.api.nn.embedding": """embedding_lookup embedding_lookup_sparse
+        safe_embedding_lookup_sparse""",
     "flowc.api.nn.sampling": "nce_loss sampled_softmax_loss",
     "flowc.api.nn.candidates": f"compute_accidental_hits {_CANDIDATES}",
-    "flowc.api.nn.ctc": "ctc_beam_search_decoder ctc_greedy_decoder ctc_loss",
+    "flowc.api.nn.ctc": """collapse_repeated ctc_beam_search_decoder ctc_greedy_decoder ctc_loss
+        ctc_loss_v2 ctc_unique_labels""",
 }
 _IMAGE = """
 ResizeMethod crop_and_resize extract_image_patches flip_left_right flip_up_down
@@ -467,8 +469,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             root_mean_squared_error""",
         "flowc.api.metrics.confusion": """false_negatives false_positives mean_iou
             mean_per_class_accuracy precision recall true_negatives true_positives""",
-        "flowc.api.metrics.ranking": """precision_at_k precision_at_top_k recall_at_k
-            recall_at_top_k""",
+        "flowc.api.metrics.ranking": """average_precision_at_k precision_at_k precision_at_top_k
+            recall_at_k recall_at_top_k sparse_average_precision_at_k sparse_precision_at_k""",
         "flowc.api.metrics.thresholds": """auc false_negatives_at_thresholds
             false_positives_at_thresholds precision_at_thresholds recall_at_thresholds
             sensitivity_at_specificity specificity_at_sensitivity true_negatives_at_thresholds
