@@ -165,7 +165,7 @@ _TOP = {
     "flowc.api.arrays.blocks": _BLOCKS,
     "flowc.api.framework.basics": _BASICS,
     "flowc.api.framework.scopes": _SCOPES,
-    "flowc.api.framework.checks": "Assert Print print=print_",
+    "flowc.api.framework.checks": "Assert Print add_check_numerics_ops print=print_",
     "flowc.api.framework.assertions": _ASSERTIONS
     + "is_tensor verify_tensor_all_finite=assert_all_finite",
     "flowc.api.framework.plain_ops": _PLAIN_OPS,
@@ -203,6 +203,7 @@ _TOP = {
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
     "flowc.dtypes": _DTYPES,
+    "flowc.graph.building.conversion": "register_tensor_conversion_function",
     "flowc.graph.building.subscripts": "boolean_mask",
     "flowc.graph.default": """disable_resource_variables enable_resource_variables
         get_default_session resource_variables_enabled""",
@@ -220,7 +221,7 @@ _TOP = {
     "flowc.graph.gradients.aggregation": "AggregationMethod",
     "flowc.proto.graph_pb2": "AttrValue GraphDef NameAttrList NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",
-    "flowc.version": "__version__=VERSION",
+    "flowc.version": "FLOWC_VERSION __version__=VERSION",
 }
 _MATH = {
     "flowc.api.math.elementwise": _ELEMENTWISE
@@ -250,6 +251,7 @@ _TRAIN = {
         exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay
         noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay polynomial_decay""",
     "flowc.api.training.moving_averages": "ExponentialMovingAverage",
+    "flowc.api.training.clusters": "ClusterSpec basic_train_loop replica_device_setter",
     "flowc.api.training.coordinator": "Coordinator LooperThread",
     "flowc.api.training.monitored.session_run_hook": """SessionRunArgs SessionRunContext
         SessionRunHook SessionRunValues""",
@@ -343,7 +345,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.summaries.merging": "merge merge_all scalar",
         "flowc.api.summaries.values": "audio histogram image tensor_summary text",
         "flowc.api.summaries.reading": "get_summary_description",
-        "flowc.api.summaries.file_writer": "FileWriter",
+        "flowc.api.summaries.file_writer": "FileWriter FileWriterCache",
         "flowc.proto.summary_pb2": "Event SessionLog Summary SummaryDescription TaggedRunMetadata",
     },
     "train": {
@@ -354,6 +356,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.saving.exported_meta_graph": "export_meta_graph",
         "flowc.api.saving.imported_meta_graph": "import_meta_graph",
         "flowc.api.saving.initial_checkpoint": "init_from_checkpoint",
+        "flowc.api.saving.warm_start": "warm_start",
         "flowc.api.saving.checkpoint_state": """checkpoint_exists checkpoints_iterator
             generate_checkpoint_state_proto get_checkpoint_mtimes get_checkpoint_state
             latest_checkpoint remove_checkpoint update_checkpoint_state""",
@@ -363,7 +366,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.proto.checkpoint_pb2": "CheckpointState",
     },
     "test": {
-        "flowc.api.testing.cases": "TestCase main",
+        "flowc.api.testing.cases": "TestCase assert_equal_graph_def get_temp_dir main",
+        "absl.testing.absltest": "mock",
         "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
         "flowc.api.testing.devices": """gpu_device_name is_built_with_cuda
             is_built_with_gpu_support is_built_with_rocm is_built_with_xla is_gpu_available""",
@@ -422,7 +426,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             IsDirectory ListDirectory MakeDirs MkDir Open=GFile Remove Rename Stat Walk"""
     },
     "layers": {
-        "flowc.api.layers.layer": "InputSpec Layer",
+        "flowc.api.layers.input_spec": "InputSpec",
+        "flowc.api.layers.layer": "Layer",
         "flowc.api.layers.core": "Dense Dropout Flatten dense dropout flatten",
         "flowc.api.layers.convolutional": """Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose
             SeparableConv1D SeparableConv2D conv1d conv2d conv2d_transpose conv3d conv3d_transpose

@@ -36,7 +36,9 @@ def _rows(labels: Any, chosen: Tensor, classes: Any = None) -> Tensor:
     sparse = isinstance(labels, SparseTensor)
     given = labels.values if sparse else as_tensor(labels)
     if given.dtype is not dtypes.i64:
-        raise TypeError(f"labels must be numbers of classes of int64. Found: {given.dtype.name}")
+        raise TypeError(
+            f"labels must be numbers of classes of int64. Found: {dtypes.name_of(given.dtype)}"
+        )
     if classes is not None:
         given = where(m.greater_equal(given, classes), -ones_like(given), given)
     if sparse:

@@ -34,7 +34,6 @@ from flowc.api.sparse.sparse_changes import sparse_fill_empty_rows, sparse_resha
 from flowc.api.sparse.sparse_ops import sparse_retain
 from flowc.api.training.clipping import clip_by_norm
 from flowc.api.variables.resource_variables import ResourceVariable
-from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
@@ -122,7 +121,7 @@ def _places(flat: Tensor, parts: Sequence[Any], strategy: str) -> tuple[Tensor, 
         raise ValueError(
             f"Unrecognized partition strategy: {strategy}. Must be one of either `mod` or `div`."
         )
-    known = [_shape(part)[0].value for part in parts]
+    known: list[Any] = [_shape(part)[0].value for part in parts]
     if None not in known:
         total = constant(sum(known), flat.dtype)
     else:
@@ -141,7 +140,10 @@ def _clipped(rows: Tensor, ids: Tensor, norm: float | None) -> Tensor:
     """Rows, scaled down where their Euclidean norm is larger than `norm`."""
     if norm is None:
         return rows
-    known = ids.shape.ndims, rows.shape.ndims  # 0 is taken for unknown, as TensorFlow does
+    known: tuple[Any, Any] = (
+        ids.shape.ndims,
+        rows.shape.ndims,
+    )  # 0 is taken for unknown, as TensorFlow does
     first, last = (known[0] or rank(ids)), (known[1] or rank(rows))
     axes = list(range(first, last)) if all(known) else range_(first, last)
     return clip_by_norm(rows, norm, axes=axes)
@@ -179,7 +181,7 @@ def embedding_lookup_sparse(
             parts = [as_tensor(parts[0], name="params")]
         fast = whole and max_norm is None and (allow_fast_lookup or sp_weights is None)
         if fast and parts[0].device == segments.device:
-            rows, places, keeps_rows = parts[0], ids, not allow_fast_lookup
+            rows, places, keeps_rows = as_tensor(parts[0]), ids, not allow_fast_lookup
         else:
             ids, places = unique(ids)
             rows = embedding_lookup(parts, ids, partition_strategy, max_norm=max_norm)
@@ -199,7 +201,7 @@ def _weighted(
 ) -> Tensor:
     segments = cast(segments, dtypes.i32)
     chosen = gather(rows, places)
-    kind: DType = chosen.dtype
+    kind = chosen.dtype
     if kind in (dtypes.f16, dtypes.bf16):
         chosen = cast(chosen, dtypes.f32)
     weights = cast(weights, chosen.dtype)

@@ -144,6 +144,11 @@ class ResourceVariable(Variable):
             op = call("ResourceStridedSliceAssign", self.handle, *bounds, rows, name=name, **masks)
         return _Assigned(self, op)
 
+    @property
+    def create(self) -> Operation:
+        """The operation that gives the variable its initial value."""
+        return self.initializer
+
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         return output(
             "ResourceGather", self.handle, indices, dtype=self.dtype, name=name or "Gather"
