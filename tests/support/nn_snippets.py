@@ -7,13 +7,13 @@ from __future__ import annotations
 NN_SNIPPETS = """
 # embedding_lookup_nodes =
 t = tf.constant(np.ones((6, 2), np.float32)); r = tf.get_variable("r", [6, 2], use_resource=True); v = tf.get_variable("v", [6, 2]); p = tf.placeholder(tf.float32, [None, 2])
-found = [tf.nn.embedding_lookup(t, [1, 2]), tf.nn.embedding_lookup(r, [1, 2], max_norm=1.0), tf.nn.embedding_lookup([r, r], [[1, 2]]), tf.nn.embedding_lookup([v, v], 1, "div"), tf.nn.embedding_lookup([p, p], [1], "div"), tf.nn.embedding_lookup(v, tf.placeholder(tf.int32), max_norm=2.0)]
-found = [tf.gather(r, [1, 2]), r.sparse_read([1]), tf.gather(r, [1], axis=1), r.gather_nd([[1, 1]])]
+found = [tf.nn.embedding_lookup(t, [1, 2]), tf.nn.embedding_lookup(v, [1, 2], max_norm=1.0), tf.nn.embedding_lookup([v, v], [[1, 2]]), tf.nn.embedding_lookup([v, v], 1, "div"), tf.nn.embedding_lookup([p, p], [1], "div"), tf.nn.embedding_lookup(v, tf.placeholder(tf.int32), max_norm=2.0)]
+found = [r.sparse_read([1]), r.gather_nd([[1, 1]])]
 # embedding_lookup_sparse_nodes =
-s = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], np.int64([1, 2, 0]), [2, 2]); w = tf.SparseTensor(s.indices, np.float32([1, 2, 0]), s.dense_shape); t = tf.constant(np.ones((6, 2), np.float32)); r = tf.get_variable("r", [6, 2], use_resource=True)
+s = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], np.int64([1, 2, 0]), [2, 2]); w = tf.SparseTensor(s.indices, np.float32([1, 2, 0]), s.dense_shape); t = tf.constant(np.ones((6, 2), np.float32))
 for c in ("mean", "sum", "sqrtn"):
     for k in (None, w): tf.nn.embedding_lookup_sparse(t, s, k, combiner=c)
-found = [tf.nn.embedding_lookup_sparse(t, s, None, combiner="sum", max_norm=1.0), tf.nn.embedding_lookup_sparse([t, t], s, None), tf.nn.embedding_lookup_sparse(r, s, w, allow_fast_lookup=True)]
+found = [tf.nn.embedding_lookup_sparse(t, s, None, combiner="sum", max_norm=1.0), tf.nn.embedding_lookup_sparse([t, t], s, None)]
 # safe_embedding_lookup_sparse_nodes =
 s = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], np.int64([1, 2, 0]), tf.placeholder(tf.int64, [2])); w = tf.SparseTensor(s.indices, np.float32([1, 2, 0]), s.dense_shape); t = tf.constant(np.ones((6, 2), np.float32))
 found = [tf.nn.safe_embedding_lookup_sparse(t, s), tf.nn.safe_embedding_lookup_sparse(t, s, w, default_id=2), tf.nn.safe_embedding_lookup_sparse([t, t], s, w, combiner="sum", name="n")]

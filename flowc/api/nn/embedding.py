@@ -144,8 +144,9 @@ def _clipped(rows: Tensor, ids: Tensor, norm: float | None) -> Tensor:
         ids.shape.ndims,
         rows.shape.ndims,
     )  # 0 is taken for unknown, as TensorFlow does
-    first, last = (known[0] or rank(ids)), (known[1] or rank(rows))
-    axes = list(range(first, last)) if all(known) else range_(first, last)
+    axes: Any = list(range(*known)) if all(known) else None
+    if axes is None:
+        axes = range_(known[0] or rank(ids), known[1] or rank(rows))
     return clip_by_norm(rows, norm, axes=axes)
 
 
