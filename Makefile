@@ -112,7 +112,7 @@ wheels: | $(BIN)/python ## wheels of flowc and of flowc-runtime, which needs Num
 	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime
 
 tag: ## tag the commit with the version that CHANGELOG.md calls released; nothing is pushed
-	@version=$$(sed -n 's/^VERSION = "\(.*\)"/\1/p' flowc/version.py); \
+	@version=$$(sed -n 's/^FLOWC_VERSION = "\(.*\)"/\1/p' flowc/version.py); \
 	  grep -q "^## Released ($$version)" CHANGELOG.md || { echo "CHANGELOG.md has no released $$version" >&2; exit 1; }; \
 	  test -z "$$(git status --porcelain)" || { echo "something is not committed" >&2; exit 1; }; \
 	  git tag -a "v$$version" -m "flowc $$version" && echo "v$$version"

@@ -15,6 +15,7 @@ __all__ = [
     "Dimension",
     "Event",
     "FIFOQueue",
+    "FLOWC_VERSION",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "FixedLengthRecordReader",
@@ -87,6 +88,7 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "add_check_numerics_ops",
     "add_n",
     "add_to_collection",
     "add_to_collections",
@@ -446,6 +448,7 @@ __all__ = [
     "register_kernel",
     "register_op",
     "register_resource",
+    "register_tensor_conversion_function",
     "repeat",
     "report_uninitialized_variables",
     "required_space_to_batch_paddings",
@@ -734,6 +737,7 @@ from flowc.api.framework.basics import placeholder_with_default as placeholder_w
 from flowc.api.framework.basics import stop_gradient as stop_gradient
 from flowc.api.framework.checks import Assert as Assert
 from flowc.api.framework.checks import Print as Print
+from flowc.api.framework.checks import add_check_numerics_ops as add_check_numerics_ops
 from flowc.api.framework.checks import print_ as print
 from flowc.api.framework.composites import SparseTensor as SparseTensor
 from flowc.api.framework.composites import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
@@ -961,6 +965,7 @@ from flowc.graph import Tensor as Tensor
 from flowc.graph import TensorShape as TensorShape
 from flowc.graph import get_default_graph as get_default_graph
 from flowc.graph import reset_default_graph as reset_default_graph
+from flowc.graph.building.conversion import register_tensor_conversion_function as register_tensor_conversion_function
 from flowc.graph.building.subscripts import boolean_mask as boolean_mask
 from flowc.graph.default import disable_resource_variables as disable_resource_variables
 from flowc.graph.default import enable_resource_variables as enable_resource_variables
@@ -1633,6 +1638,7 @@ from flowc.graph.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
 COMPILER_VERSION: str
 CXX11_ABI_FLAG: int
 CXX_VERSION: int
+FLOWC_VERSION: str
 GIT_VERSION: str
 GRAPH_DEF_VERSION: int
 GRAPH_DEF_VERSION_MIN_CONSUMER: int

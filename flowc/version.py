@@ -1,9 +1,11 @@
 """The version of flowc: part of every cache key and of every library's metadata. And what programs
 of TensorFlow ask of `tf.version`."""
 
-VERSION = "0.1.0"
+FLOWC_VERSION = "0.1.0"
 
-GIT_VERSION = f"v{VERSION}"
+VERSION = "1.15.5"  # of TensorFlow, whose API this is: programs compare it with others
+
+GIT_VERSION = f"v{FLOWC_VERSION}"
 COMPILER_VERSION = "none"  # flowc is no compiled program
 CXX11_ABI_FLAG = 1
 CXX_VERSION = 201703

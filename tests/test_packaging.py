@@ -15,21 +15,21 @@ from flowc import errors
 from flowc.cli.entry import COMMANDS
 from flowc.codegen.cuda.ptxas import AssemblerError
 from flowc.codegen.link.linker import LinkError
-from flowc.version import VERSION
+from flowc.version import FLOWC_VERSION
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def test_one_version() -> None:
-    assert PROJECT["version"] == VERSION
-    assert f"({VERSION})" in (ROOT / "CHANGELOG.md").read_text()
+    assert PROJECT["version"] == FLOWC_VERSION
+    assert f"({FLOWC_VERSION})" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_the_runtime_is_a_distribution_that_needs_numpy_alone(tmp_path: Path) -> None:
     runtime = tomllib.loads((ROOT / "runtime" / "pyproject.toml").read_text())
     assert runtime["project"]["name"] == "flowc-runtime"
-    assert runtime["project"]["version"] == VERSION
+    assert runtime["project"]["version"] == FLOWC_VERSION
     assert runtime["project"]["dependencies"] == [
         d for d in PROJECT["dependencies"] if d.startswith("numpy")
     ]

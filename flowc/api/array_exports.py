@@ -22,7 +22,8 @@ guarantee_const is_symbolic_tensor make_ndarray make_tensor_proto required_space
 """
 _VERSIONS = """
 COMPILER_VERSION CXX11_ABI_FLAG CXX_VERSION GIT_VERSION GRAPH_DEF_VERSION
-GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION
+GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD
+VERSION
 """
 _BOXES = """
 combined_non_max_suppression extract_patches non_max_suppression_overlaps

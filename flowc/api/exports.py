@@ -133,10 +133,12 @@ _NN = {
         bidirectional_dynamic_rnn dynamic_rnn static_rnn
     """,
     "flowc.api.nn.other_rnn": "raw_rnn static_bidirectional_rnn",
-    "flowc.api.nn.embedding": "embedding_lookup embedding_lookup_sparse",
+    "flowc.api.nn.embedding": """embedding_lookup embedding_lookup_sparse
+        safe_embedding_lookup_sparse""",
     "flowc.api.nn.sampling": "nce_loss sampled_softmax_loss",
     "flowc.api.nn.candidates": f"compute_accidental_hits {_CANDIDATES}",
-    "flowc.api.nn.ctc": "ctc_beam_search_decoder ctc_greedy_decoder ctc_loss",
+    "flowc.api.nn.ctc": """collapse_repeated ctc_beam_search_decoder ctc_greedy_decoder ctc_loss
+        ctc_loss_v2 ctc_unique_labels""",
 }
 _IMAGE = """
 ResizeMethod crop_and_resize extract_image_patches flip_left_right flip_up_down
@@ -163,7 +165,7 @@ _TOP = {
     "flowc.api.arrays.blocks": _BLOCKS,
     "flowc.api.framework.basics": _BASICS,
     "flowc.api.framework.scopes": _SCOPES,
-    "flowc.api.framework.checks": "Assert Print print=print_",
+    "flowc.api.framework.checks": "Assert Print add_check_numerics_ops print=print_",
     "flowc.api.framework.assertions": _ASSERTIONS
     + "is_tensor verify_tensor_all_finite=assert_all_finite",
     "flowc.api.framework.plain_ops": _PLAIN_OPS,
@@ -201,6 +203,7 @@ _TOP = {
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
     "flowc.dtypes": _DTYPES,
+    "flowc.graph.building.conversion": "register_tensor_conversion_function",
     "flowc.graph.building.subscripts": "boolean_mask",
     "flowc.graph.default": """disable_resource_variables enable_resource_variables
         get_default_session resource_variables_enabled""",
@@ -218,7 +221,7 @@ _TOP = {
     "flowc.graph.gradients.aggregation": "AggregationMethod",
     "flowc.proto.graph_pb2": "AttrValue GraphDef NameAttrList NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",
-    "flowc.version": "__version__=VERSION",
+    "flowc.version": "FLOWC_VERSION __version__=VERSION",
 }
 _MATH = {
     "flowc.api.math.elementwise": _ELEMENTWISE
@@ -248,6 +251,7 @@ _TRAIN = {
         exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay
         noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay polynomial_decay""",
     "flowc.api.training.moving_averages": "ExponentialMovingAverage",
+    "flowc.api.training.clusters": "ClusterSpec basic_train_loop replica_device_setter",
     "flowc.api.training.coordinator": "Coordinator LooperThread",
     "flowc.api.training.monitored.session_run_hook": """SessionRunArgs SessionRunContext
         SessionRunHook SessionRunValues""",
@@ -341,7 +345,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.summaries.merging": "merge merge_all scalar",
         "flowc.api.summaries.values": "audio histogram image tensor_summary text",
         "flowc.api.summaries.reading": "get_summary_description",
-        "flowc.api.summaries.file_writer": "FileWriter",
+        "flowc.api.summaries.file_writer": "FileWriter FileWriterCache",
         "flowc.proto.summary_pb2": "Event SessionLog Summary SummaryDescription TaggedRunMetadata",
     },
     "train": {
@@ -352,6 +356,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.saving.exported_meta_graph": "export_meta_graph",
         "flowc.api.saving.imported_meta_graph": "import_meta_graph",
         "flowc.api.saving.initial_checkpoint": "init_from_checkpoint",
+        "flowc.api.saving.warm_start": "warm_start",
         "flowc.api.saving.checkpoint_state": """checkpoint_exists checkpoints_iterator
             generate_checkpoint_state_proto get_checkpoint_mtimes get_checkpoint_state
             latest_checkpoint remove_checkpoint update_checkpoint_state""",
@@ -361,7 +366,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.proto.checkpoint_pb2": "CheckpointState",
     },
     "test": {
-        "flowc.api.testing.cases": "TestCase main",
+        "flowc.api.testing.cases": "TestCase assert_equal_graph_def get_temp_dir main",
+        "absl.testing.absltest": "mock",
         "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
         "flowc.api.testing.devices": """gpu_device_name is_built_with_cuda
             is_built_with_gpu_support is_built_with_rocm is_built_with_xla is_gpu_available""",
@@ -420,7 +426,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             IsDirectory ListDirectory MakeDirs MkDir Open=GFile Remove Rename Stat Walk"""
     },
     "layers": {
-        "flowc.api.layers.layer": "InputSpec Layer",
+        "flowc.api.layers.input_spec": "InputSpec",
+        "flowc.api.layers.layer": "Layer",
         "flowc.api.layers.core": "Dense Dropout Flatten dense dropout flatten",
         "flowc.api.layers.convolutional": """Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose
             SeparableConv1D SeparableConv2D conv1d conv2d conv2d_transpose conv3d conv3d_transpose
@@ -467,8 +474,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             root_mean_squared_error""",
         "flowc.api.metrics.confusion": """false_negatives false_positives mean_iou
             mean_per_class_accuracy precision recall true_negatives true_positives""",
-        "flowc.api.metrics.ranking": """precision_at_k precision_at_top_k recall_at_k
-            recall_at_top_k""",
+        "flowc.api.metrics.ranking": """average_precision_at_k precision_at_k precision_at_top_k
+            recall_at_k recall_at_top_k sparse_average_precision_at_k sparse_precision_at_k""",
         "flowc.api.metrics.thresholds": """auc false_negatives_at_thresholds
             false_positives_at_thresholds precision_at_thresholds recall_at_thresholds
             sensitivity_at_specificity specificity_at_sensitivity true_negatives_at_thresholds

@@ -62,6 +62,7 @@ INSTEAD = {
     "lite": "`flowc compile`",
     "profiler": "`flowc bench`",
     "tpu": "the CPU",
+    "train.Server": "one process: `tf.Session()`; a step uses all cores",
     "xla": "`flowc.compile`",
 }
 

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 import click
 
 from flowc.cli.parameters import debug_option
-from flowc.version import VERSION
+from flowc.version import FLOWC_VERSION
 
 PROBLEM = 5  # the exit code where something is missing
 PACKAGES = ("numpy", "numba", "llvmlite", "protobuf", "ml_dtypes", "click", "rich")
@@ -36,7 +36,7 @@ def _platform() -> Iterator[Finding]:
     from flowc_runtime.machine import memory_of_machine
 
     machine, system = platform.machine(), platform.system()
-    yield True, "flowc", f"{VERSION}, Python {platform.python_version()} at {sys.executable}"
+    yield True, "flowc", f"{FLOWC_VERSION}, Python {platform.python_version()} at {sys.executable}"
     fits = (system, machine) == ("Linux", "x86_64")
     yield fits, "machine", f"{system} {machine}" + ("" if fits else ": only Linux x86_64 is tested")
     cores = len(os.sched_getaffinity(0))

@@ -17,7 +17,7 @@ from flowc.codegen.target import Target
 from flowc.compiler import Report
 from flowc.errors import InternalError
 from flowc.files.safe_write import make_folder, replacing
-from flowc.version import VERSION
+from flowc.version import FLOWC_VERSION
 
 ELF = b"\x7fELF"
 
@@ -68,7 +68,7 @@ def package_text(out: Path, kinds: Collection[str]) -> str:
     shared = "${pcfiledir}/" + out.name + " -Wl,-rpath,${pcfiledir}"
     static = "${pcfiledir}/" + f"{stem}.a -lm -pthread"
     lines = ["# made by flowc", f"Name: {stem}", "Description: a model compiled by flowc"]
-    lines += [f"Version: {VERSION}", "Cflags: -I${pcfiledir}"]
+    lines += [f"Version: {FLOWC_VERSION}", "Cflags: -I${pcfiledir}"]
     lines += [f"Libs: {static if 'so' not in kinds else shared}"]
     return "\n".join(lines) + "\n"
 
@@ -89,7 +89,7 @@ if(NOT TARGET {stem}::{stem})
   IMPORTED_LOCATION "{place}/{file}"{more}
   INTERFACE_INCLUDE_DIRECTORIES "{place}")
 endif()
-set({stem}_VERSION {VERSION})
+set({stem}_VERSION {FLOWC_VERSION})
 """
 
 

@@ -25,7 +25,7 @@ from flowc.errors import (
     UnavailableError,
     did_you_mean,
 )
-from flowc.version import VERSION
+from flowc.version import FLOWC_VERSION
 
 # Name of a command -> what it does; its module and its function have the same name.
 COMMANDS = {
@@ -95,7 +95,7 @@ class _Commands(click.Group):
     epilog="Exit codes: 0 done, 1 scan or bench found something, 2 usage, 3 unsupported, 4 bad "
     "input, 5 out of memory, disk or tools, 70 a fault of flowc.",
 )
-@click.version_option(VERSION, prog_name="flowc", message="%(prog)s %(version)s")
+@click.version_option(FLOWC_VERSION, prog_name="flowc", message="%(prog)s %(version)s")
 @click.pass_context
 def flowc(context: click.Context) -> None:
     """Compile TensorFlow models to native libraries, without TensorFlow."""

@@ -15,7 +15,7 @@ import numpy as np
 from flowc.errors import InternalError
 from flowc.ir.dims import Dim, parse_dim
 from flowc.ir.program_spec import ProgramSpec, TensorSpec
-from flowc.version import VERSION
+from flowc.version import FLOWC_VERSION
 
 WEIGHT_ALIGNMENT = 64
 FORMAT = 1  # of the metadata in JSON
@@ -102,7 +102,7 @@ class ProgramMetadata:
     calls: tuple[HostCall, ...] = ()
     strings: tuple[str, ...] | None = None
     steps: tuple[TracedStep, ...] = ()
-    version: str = VERSION
+    version: str = FLOWC_VERSION
     name: str = ""
     has_device: bool = False
     crossing: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())

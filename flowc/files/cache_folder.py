@@ -17,7 +17,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from flowc.version import VERSION
+from flowc.version import FLOWC_VERSION
 
 log = logging.getLogger("flowc.cache.store")
 
@@ -32,7 +32,7 @@ def digest(data: bytes) -> str:
 def toolchain() -> str:
     """The versions that object code depends on; flowc's own files count too, so that an edit
     without a new version number never meets code from before it."""
-    found = [f"flowc {VERSION} {code_stamp(package_folders())}"]
+    found = [f"flowc {FLOWC_VERSION} {code_stamp(package_folders())}"]
     found += [f"{package} {_installed_version(package)}" for package in ("numba", "llvmlite")]
     return ", ".join(found)
 

@@ -18,7 +18,43 @@ if TYPE_CHECKING:
     from flowc.graph.operation import Operation
 
 
-class Tensor(Operators):
+class Reference:
+    """Stands for an object in dicts and sets; `deref()` gives it back."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    def deref(self) -> Any:
+        """The object."""
+        return self._held
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._held is other._held
+
+    def __hash__(self) -> int:
+        return id(self._held)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._held!r}>"
+
+
+class Referable:
+    """What has a `ref()`."""
+
+    __slots__ = ()
+
+    def ref(self) -> Reference:
+        """A key for dicts and sets, equal to every other one of the same object."""
+        return Reference(self)
+
+    def experimental_ref(self) -> Reference:
+        """The older name of `ref`."""
+        return self.ref()
+
+
+class Tensor(Operators, Referable):
     """Output `value_index` of `op`. `is_ref`: a reference to a variable's buffer. `base_dtype`:
     that of the elements, None where nothing says it: an imported op that flowc has no record of.
     `dtype`: the same, as TensorFlow shows it (of a reference `float32_ref`). `assign`: only a slice

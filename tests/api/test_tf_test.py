@@ -75,3 +75,68 @@ def test_cases_have_sessions_and_compare_arrays() -> None:
     assert [str(case).split(" ")[0] for case, _ in result.failures] == ["test_fails"]
     assert not result.errors, result.errors
     assert result.testsRun == 3 and len(result.skipped) == 1
+
+
+def test_cases_assert_what_programs_of_tensorflow_ask_for() -> None:
+    class Case(tf.test.TestCase):
+        def test_holds(self) -> None:
+            with self.cached_session() as session:
+                x = tf.constant([1.0, 2.0])
+                self.assertAllGreater(x, 0.5)
+                self.assertAllLessEqual(x, 2.0)
+                self.assertAllInRange(x, 1.0, 3.0, open_upper_bound=True)
+                self.assertAllInSet(x, [1.0, 2.0, 3.0])
+                self.assertNotAllEqual(x, [1.0, 3.0])
+                self.assertAllCloseAccordingToType(
+                    np.array([1.0], np.float16), np.array([1.0005], np.float16)
+                )
+                self.assertArrayNear([1.0, 2.0], [1.01, 2.0], 0.1)
+                self.assertNDArrayNear(np.ones(2), np.ones(2) + 1e-4, 1e-3)
+                self.assertDTypeEqual(x, np.float32)
+                self.assertDeviceEqual("/job:a/gpu:0", "/job:a/device:GPU:0")
+                self.assertProtoEquals("node { name: 'a' op: 'b' }", _graph_def("a", "b"))
+                self.assertStartsWith("abc", "ab")
+                self.assertLen([1, 2], 2)
+                self.assertEmpty([])
+                with self.assertRaisesOpError("."):
+                    session.run(tf.image.decode_png(tf.constant(b"\x89PNG")))  # no file
+                with self.assertRaisesWithPredicateMatch(ValueError, lambda e: "3" in str(e)):
+                    raise ValueError("3")
+                thread = self.checkedThread(target=lambda: None)
+                thread.start()
+                thread.join()
+                folder = self.get_temp_dir()
+                assert folder == self.get_temp_dir() != tf.test.get_temp_dir()
+
+    fails = {
+        "assertAllLess": (np.ones(2), 1.0),
+        "assertAllInSet": (np.ones(2), [2.0]),
+        "assertNotAllEqual": (np.ones(2), np.ones(2)),
+        "assertNDArrayNear": (np.ones(2), np.zeros(2), 0.1),
+        "assertDTypeEqual": (np.ones(2), np.float32),
+        "assertDeviceEqual": ("/gpu:0", "/gpu:1"),
+        "assertStartsWith": ("abc", "b"),
+        "assertProtoEquals": ("node { name: 'a' }", _graph_def("a", "b")),
+    }
+    assert unittest.TextTestRunner(stream=None).run(Case("test_holds")).wasSuccessful()
+    case = Case("test_holds")
+    for name, values in fails.items():
+        with pytest.raises(AssertionError):
+            getattr(case, name)(*values)
+    block = case.assertRaisesWithPredicateMatch(ValueError, "x")
+    with pytest.raises(AssertionError, match="ValueError not raised"), block:
+        pass
+    failing = case.checkedThread(target=lambda: 1 / 0)
+    failing.start()
+    with pytest.raises(AssertionError, match="division by zero"):
+        failing.join()
+    tf.test.assert_equal_graph_def(_graph_def("a", "b"), _graph_def("a", "b"))
+    with pytest.raises(AssertionError):
+        tf.test.assert_equal_graph_def(_graph_def("a", "b"), _graph_def("a", "c"))
+    assert tf.test.mock.Mock(return_value=3)() == 3
+
+
+def _graph_def(name: str, op: str) -> tf.GraphDef:
+    message = tf.GraphDef()
+    message.node.add(name=name, op=op)
+    return message

@@ -151,3 +151,18 @@ def test_axes_that_fed_shapes_decide_are_fetched() -> None:
         assert tuple(x.tolist() for x in found) == expected
     with pytest.raises(tf.errors.InvalidArgumentError):
         session.run(axes, {left: [2, 3], right: [4, 3, 3]})
+
+
+def test_gradients_decide_as_the_branch_of_a_loop_did() -> None:
+    """The rank decides it: only one branch keeps values for its gradient."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float64, [None])
+
+        def body(i: tf.Tensor, v: tf.Tensor) -> list[tf.Tensor]:
+            return [i + 1, tf.cond(tf.rank(x) > 0, lambda: v * 2, lambda: v * v * v)]
+
+        y = tf.while_loop(lambda i, v: i < 3, body, [0, x])[1]
+        given = [0.25, 0.5]
+        np.testing.assert_array_equal(session.run(tf.gradients(y, x)[0], {x: given}), [8, 8])
+        both = tf.cond(tf.rank(x) > 0, lambda: tf.gradients(y, x)[0], lambda: x)
+        np.testing.assert_array_equal(session.run(both, {x: given}), [8, 8])

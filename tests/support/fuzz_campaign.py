@@ -20,7 +20,7 @@ from pathlib import Path
 from mutant_trials import GRAPHS, Ending, endings
 from session_trials import CALLS, ROWS
 
-from flowc.version import VERSION
+from flowc.version import FLOWC_VERSION
 
 AT_ONCE = 256  # seeds of one task
 KINDS = {"graphs": GRAPHS, "calls": CALLS, "rows": ROWS}
@@ -57,7 +57,7 @@ def summary(
 ) -> str:
     total = counts.total()
     lines = [
-        f"flowc {VERSION}: {kind}, seeds {first} to {first + total - 1}, {seconds:.0f} s",
+        f"flowc {FLOWC_VERSION}: {kind}, seeds {first} to {first + total - 1}, {seconds:.0f} s",
         f"tried {total}, faults {len(faults)}",
         *(f"  {count:7} {name}" for name, count in counts.most_common()),
     ]

@@ -9,6 +9,7 @@ tells of names, shapes and dtypes.
 from __future__ import annotations
 
 from api_snippets import Snippet, read_snippets
+from nn_snippets import NN_SNIPPETS
 
 _VARIABLES = """
 # graph_keys
@@ -580,6 +581,15 @@ out = [tf.nn.convolution(x, k, "SAME"), tf.nn.convolution(x, k, "VALID", strides
 LAYER_SNIPPETS: tuple[Snippet, ...] = read_snippets(
     "\n".join(
         text.strip()
-        for text in (_VARIABLES, _INITIALIZERS, _LAYERS, _LOSSES, _METRICS, _NN, _OTHERS)
+        for text in (
+            _VARIABLES,
+            _INITIALIZERS,
+            _LAYERS,
+            _LOSSES,
+            _METRICS,
+            _NN,
+            NN_SNIPPETS,
+            _OTHERS,
+        )
     )
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from flowc.cli.entry import COMMANDS, flowc
-from flowc.version import VERSION
+from flowc.version import FLOWC_VERSION
 
 PAGE = Path(__file__).parents[2] / "docs" / "flowc.1"
 _FILES = """\
@@ -41,7 +41,7 @@ The guide in docs/guide of the source.
 def man_page() -> str:
     """The whole page."""
     parts = [
-        f'.TH FLOWC 1 "" "flowc {VERSION}" "User Commands"',
+        f'.TH FLOWC 1 "" "flowc {FLOWC_VERSION}" "User Commands"',
         ".SH NAME\nflowc \\- compile TensorFlow models to native libraries, without TensorFlow",
         ".SH SYNOPSIS\n.B flowc\n.I COMMAND\n[\\fIARGS\\fR]...",
         f".SH DESCRIPTION\n{_escaped(flowc.help or '')}",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowc.api.arrays.selection import coordinates, gather
-from flowc.api.arrays.shaping import shape, stack
+from flowc.api.arrays.selection import batched_places, gather
 from flowc.api.framework.scopes import name_scope
 from flowc.api.variables.variable_ops import scatter_nd_update
 from flowc.graph import Tensor
@@ -33,10 +32,4 @@ def batch_scatter_update(
     last are batches. Raises `TypeError` for other dtypes, `ValueError` for shapes that do not fit.
     """
     with name_scope(name, "batch_scatter_update", [ref, indices, updates]) as scope:
-        places = as_tensor(indices, name="indices")
-        sizes, rank = shape(places), places.shape.ndims
-        if rank is None:
-            raise ValueError("batch_scatter_update needs indices of known rank")
-        batches = coordinates(sizes, rank, rank - 1, places.dtype)
-        where = stack([*batches, places], axis=-1)
-        return scatter_nd_update(ref, where, updates, use_locking, scope)
+        return scatter_nd_update(ref, batched_places(indices), updates, use_locking, scope)

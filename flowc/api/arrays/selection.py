@@ -58,6 +58,16 @@ def coordinates(sizes: Tensor, rank: int, axes: int, dtype: Any) -> list[Tensor]
     return found
 
 
+def batched_places(indices: Any) -> Tensor:
+    """For each of `indices`, whose axes but the last are batches, all its coordinates. Raises
+    `ValueError` for an unknown rank."""
+    places = as_tensor(indices, name="indices")
+    sizes, rank = shape(places), places.shape.ndims
+    if rank is None:
+        raise ValueError("batch_scatter_update needs indices of known rank")
+    return stack([*coordinates(sizes, rank, rank - 1, places.dtype), places], axis=-1)
+
+
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
     """A tensor of `shape`, zero but for the slices at `indices` [..., n], which are sums of the
     `updates`: `indices.shape[:-1] + shape[n:]`. Raises `ValueError` where the shapes do not fit; a

@@ -11,11 +11,33 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.control_flow.conditionals import cond
 from flowc.api.framework import nest
-from flowc.api.framework.scopes import name_scope, no_op
+from flowc.api.framework.basics import check_numerics
+from flowc.api.framework.scopes import control_dependencies, group, name_scope, no_op
 from flowc.api.framework.typed_nodes import add_node
-from flowc.graph import Operation, Tensor
+from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import create
+
+
+def add_check_numerics_ops() -> Operation:
+    """An operation that fails a run with `InvalidArgumentError` where a tensor of floats of the
+    default graph, as it is now, has an Inf or NaN; the first such tensor is told.
+
+    Raises `ValueError` where one stands in a `cond` or `while_loop`."""
+    checks: list[Operation] = []
+    for op in get_default_graph().get_operations():
+        for tensor in op.outputs:
+            if tensor.dtype not in (dtypes.f16, dtypes.f32, dtypes.f64):
+                continue
+            if op.control_flow_context is not None:
+                raise ValueError(
+                    "`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow "
+                    "operations such as `tf.cond()` or `tf.while_loop()`."
+                )
+            with control_dependencies(checks):
+                message = f"{op.name}:{tensor.value_index}"
+                checks = [check_numerics(tensor, message=message).op]
+    return group(*checks)
 
 
 def Assert(

@@ -10,7 +10,8 @@ from typing import Any
 
 from flowc.api.arrays.shaping import expand_dims, squeeze, stack
 from flowc.api.arrays.shaping import shape as shape_of
-from flowc.api.layers.layer import InputSpec, Layer, as_function
+from flowc.api.layers.input_spec import InputSpec
+from flowc.api.layers.layer import Layer, as_function
 from flowc.api.layers.named import activation_of
 from flowc.api.layers.windows import (
     checked_format,
@@ -299,15 +300,19 @@ class _Separable(_Convolution):
             **kwargs,
         )
         self.depth_multiplier = depth_multiplier
-        self._of_depth = depthwise_initializer, depthwise_regularizer, depthwise_constraint
-        self._of_points = pointwise_initializer, pointwise_regularizer, pointwise_constraint
+        self.depthwise_initializer = depthwise_initializer
+        self.depthwise_regularizer = depthwise_regularizer
+        self.depthwise_constraint = depthwise_constraint
+        self.pointwise_initializer = pointwise_initializer
+        self.pointwise_regularizer = pointwise_regularizer
+        self.pointwise_constraint = pointwise_constraint
 
     def _make_kernels(self, channels: int) -> None:
         deep = channels * self.depth_multiplier
         shape = [*self.kernel_size, channels, self.depth_multiplier]
-        self.depthwise_kernel = self._part("depthwise_kernel", shape, self._of_depth)
+        self.depthwise_kernel = self._part("depthwise_kernel", shape, self.given_for("depthwise"))
         shape = [*(1 for _ in self.kernel_size), deep, self.filters]
-        self.pointwise_kernel = self._part("pointwise_kernel", shape, self._of_points)
+        self.pointwise_kernel = self._part("pointwise_kernel", shape, self.given_for("pointwise"))
 
     def _part(self, name: str, shape: list[int], given: tuple[Any, Any, Any]) -> Any:
         initializer, regularizer, constraint = given

@@ -9,7 +9,8 @@ from typing import Any
 from flowc.api.arrays.shaping import expand_dims, reshape, transpose
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.basics import constant, identity
-from flowc.api.layers.layer import InputSpec, Layer, as_function, smart_cond
+from flowc.api.layers.input_spec import InputSpec
+from flowc.api.layers.layer import Layer, as_function, smart_cond
 from flowc.api.layers.named import activation_of
 from flowc.api.layers.windows import checked_format
 from flowc.api.math.reductions import matmul, tensordot

@@ -7,11 +7,12 @@ every later call of the same object takes the same variables.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,63 +20,19 @@ from flowc import dtypes
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.control_flow.conditionals import cond
 from flowc.api.framework import nest
-from flowc.api.framework.basics import cast
+from flowc.api.framework.basics import cast, placeholder
 from flowc.api.framework.raw_ops import named
-from flowc.api.layers.named import initializer_of
+from flowc.api.layers.input_spec import InputSpec
+from flowc.api.layers.named import activation_name, initializer_of
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.scope_state import VariableScope
 from flowc.api.variables.variable_scope import get_variable, variable_scope
-from flowc.graph import Operation, Tensor, TensorShape, get_default_graph
+from flowc.graph import Graph, Operation, Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.default import get_default_session
 from flowc.graph.shape_inference import constant_elements
 
 _NAMES = ("flowc", "layer names")  # key of a collection that no file holds
-
-
-class InputSpec:
-    """What a layer takes: the rank of its input, and sizes of some axes. Raises `TypeError` for
-    axes that are no integers."""
-
-    def __init__(
-        self,
-        dtype: Any = None,
-        shape: Any = None,
-        ndim: int | None = None,
-        max_ndim: int | None = None,
-        min_ndim: int | None = None,
-        axes: Mapping[int, int] | None = None,
-    ) -> None:
-        self.dtype = None if dtype is None else dtypes.as_dtype(dtype)
-        self.shape = shape
-        self.ndim = len(shape) if shape is not None else ndim
-        self.max_ndim, self.min_ndim = max_ndim, min_ndim
-        for axis in axes or {}:
-            if not isinstance(axis, int):
-                raise TypeError(f"`axes` must be numbers of axes. Received: axes={axes}")
-        self.axes = dict(axes or {})
-
-    def check(self, tensor: Tensor, layer: str) -> None:
-        """Raises `ValueError` for a tensor that does not fit."""
-        rank = tensor.shape.ndims
-        if rank is None:
-            return
-        shown = tuple(tensor.shape.as_list())
-        said = f'Input 0 of layer "{layer}" is incompatible with the layer: expected '
-        for name, wanted, fits in (
-            ("ndim", self.ndim, rank == self.ndim),
-            ("max_ndim", self.max_ndim, rank <= (self.max_ndim or 0)),
-            ("min_ndim", self.min_ndim, rank >= (self.min_ndim or 0)),
-        ):
-            if wanted is not None and not fits:
-                raise ValueError(
-                    f"{said}{name}={wanted}, found ndim={rank}. Full shape received: {shown}"
-                )
-        for axis, size in self.axes.items():
-            if shown[axis] not in (None, size):
-                raise ValueError(
-                    f"{said}axis {axis} of input shape to have value {size}, but received input "
-                    f"with shape {shown}"
-                )
 
 
 class Layer:
@@ -86,6 +43,8 @@ class Layer:
     where it is taken. `dtype`: that of the variables, by default that of the first input. Calling
     it raises `ValueError` where its inputs do not fit its `input_spec`.
     """
+
+    unstated: ClassVar[frozenset[str]] = frozenset()  # arguments that `get_config` leaves out
 
     def __init__(
         self,
@@ -232,6 +191,12 @@ class Layer:
             self._updates.append(op)
             get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, op)
 
+    def given_for(self, variable: str) -> tuple[Any, Any, Any]:
+        """The initializer, regularizer and constraint that the layer was given for a variable."""
+        kinds = "initializer", "regularizer", "constraint"
+        first, second, third = (getattr(self, f"{variable}_{kind}") for kind in kinds)
+        return first, second, third
+
     @property
     def trainable_weights(self) -> list[Any]:
         return list(self._trained) if self.trainable else []
@@ -288,8 +253,89 @@ class Layer:
         return self._scope.name
 
     def count_params(self) -> int:
-        """How many numbers the variables hold."""
+        """How many numbers the variables hold. Raises `ValueError` before the layer is built."""
+        if not self.built:
+            raise ValueError(
+                f"You tried to call `count_params` on layer {self.name}, but the layer isn't "
+                f"built. You can build it manually via: `{self.name}.build(batch_input_shape)`."
+            )
         return sum(int(v.shape.num_elements() or 0) for v in self.weights)
+
+    def get_weights(self) -> list[Any]:
+        """The values of the variables in the default session, as arrays. Raises `ValueError`
+        without such a session, `FailedPreconditionError` before they are initialized."""
+        return self._session("get_weights").run(self.weights)
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Gives the variables values, one array each, in the default session. Raises `ValueError`
+        for another number of arrays, another shape, and without such a session."""
+        variables = self.weights
+        if len(weights) != len(variables):
+            raise ValueError(
+                f'You called `set_weights(weights)` on layer "{self.name}" with a weight list of '
+                f"length {len(weights)}, but the layer was expecting {len(variables)} weights."
+            )
+        session = self._session("set_weights")
+        for variable, value in zip(variables, weights, strict=True):
+            if not variable.shape.is_compatible_with(np.shape(value)):
+                raise ValueError(
+                    f"Layer {self.name} weight shape {tuple(variable.shape.as_list())} is not "
+                    f"compatible with provided weight shape {np.shape(value)}."
+                )
+            variable.load(value, session)
+
+    def _session(self, what: str) -> Any:
+        session = get_default_session()
+        if session is None:
+            raise ValueError(f"{what} needs a session: call it in `with tf.Session():`")
+        return session
+
+    # Configurations
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make such a layer: its name, `trainable`, `dtype`, and what the class
+        takes besides. Activations are names where they have one. Raises `NotImplementedError` for a
+        class whose arguments are no attributes of it, which has to define this."""
+        config: dict[str, Any] = {"name": self.name, "trainable": self.trainable}
+        config["dtype"] = None if self.dtype is None else self.dtype.name
+        for name, parameter in inspect.signature(type(self).__init__).parameters.items():
+            if name in ("self", *config) or parameter.kind is parameter.VAR_KEYWORD:
+                continue
+            if name.startswith("_") or name in self.unstated:
+                continue
+            name_here = "_activity_regularizer" if name == "activity_regularizer" else name
+            if not hasattr(self, name_here):
+                raise NotImplementedError(
+                    f"Layer {type(self).__name__} has the argument `{name}` in `__init__` and must "
+                    "override `get_config`."
+                )
+            value = getattr(self, name_here)
+            config[name] = activation_name(value) if name == "activation" else value
+        return config
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Any:
+        """A layer of what `get_config` said, without its variables. Raises `TypeError` for
+        arguments that the class does not take."""
+        return cls(**config)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the output for an input of this shape (nested as the inputs are), found by
+        calling a copy of the layer in a graph of its own. Raises `ValueError` as the call does,
+        `NotImplementedError` for a layer that holds others."""
+        if any(isinstance(v, Layer) for v in nest.flatten(list(vars(self).values()))):
+            raise NotImplementedError(
+                f"Layer {self.name} holds other layers and must define `compute_output_shape`."
+            )
+        other = copy.copy(self)
+        other.built, other._scope, other._reuse = False, None, None
+        other._trained, other._kept, other._losses, other._updates = [], [], [], []
+        with Graph().as_default():
+            kind = self.dtype or dtypes.f32
+            if isinstance(input_shape, TensorShape) or not _is_nest(input_shape):
+                return other(placeholder(kind, input_shape)).shape
+            outputs = other([placeholder(kind, shape) for shape in input_shape])
+            return nest.map_structure(_shape, outputs)
 
 
 def as_function(kind: type[Layer], *between: str) -> Callable[..., Any]:
@@ -334,6 +380,12 @@ def smart_cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any
     if known is None:
         return cond(pred, true_fn, false_fn)
     return true_fn() if known else false_fn()
+
+
+def _is_nest(shape: Any) -> bool:
+    """Whether these are shapes of several inputs."""
+    parts = shape if isinstance(shape, list | tuple) else ()
+    return any(isinstance(part, list | tuple | TensorShape) for part in parts)
 
 
 def _tensor(value: Any) -> Any:

@@ -42,6 +42,11 @@ def activation_of(given: Any) -> Callable[..., Any] | None:
     return _found(given, _ACTIVATIONS, "activation function") if isinstance(given, str) else given
 
 
+def activation_name(given: Any) -> Any:
+    """The name of an activation that has one; any other function is itself."""
+    return next((name for name, found in _ACTIVATIONS.items() if found is given), given)
+
+
 def initializer_of(given: Any) -> Any:
     """The initializer that a name stands for; everything else is itself. Raises `ValueError` for
     another name."""

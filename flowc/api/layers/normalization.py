@@ -14,7 +14,8 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.arrays.shaping import reshape
 from flowc.api.framework.basics import constant
-from flowc.api.layers.layer import InputSpec, Layer, as_function, smart_cond
+from flowc.api.layers.input_spec import InputSpec
+from flowc.api.layers.layer import Layer, as_function, smart_cond
 from flowc.api.nn.normalization import batch_normalization as normalized
 from flowc.api.nn.normalization import fused_batch_norm, moments
 from flowc.api.variables.initializers import Ones, Zeros
@@ -33,6 +34,17 @@ class BatchNormalization(Layer):
     and an unknown number of features, `UnimplementedError` for `renorm`, `virtual_batch_size` and
     `adjustment`.
     """
+
+    unstated = frozenset(
+        [
+            "renorm",
+            "renorm_clipping",
+            "renorm_momentum",
+            "fused",
+            "virtual_batch_size",
+            "adjustment",
+        ]
+    )
 
     def __init__(
         self,
@@ -69,9 +81,11 @@ class BatchNormalization(Layer):
                 raise UnimplementedError(f"batch_normalization does not take {what} in flowc")
         self.axis, self.momentum, self.epsilon = axis, momentum, epsilon
         self.center, self.scale, self.fused = center, scale, fused
-        self._of_beta = beta_initializer, beta_regularizer, beta_constraint
-        self._of_gamma = gamma_initializer, gamma_regularizer, gamma_constraint
-        self._of_moving = moving_mean_initializer, moving_variance_initializer
+        self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
+        self.beta_regularizer, self.gamma_regularizer = beta_regularizer, gamma_regularizer
+        self.beta_constraint, self.gamma_constraint = beta_constraint, gamma_constraint
+        self.moving_mean_initializer = moving_mean_initializer
+        self.moving_variance_initializer = moving_variance_initializer
         self.gamma: Any = None
         self.beta: Any = None
 
@@ -100,9 +114,9 @@ class BatchNormalization(Layer):
         if self.dtype in (dtypes.f16, dtypes.bf16):
             self._dtype_of_statistics = dtypes.f32
         if self.scale:
-            self.gamma = self._weight("gamma", features, *self._of_gamma)
+            self.gamma = self._weight("gamma", features, *self.given_for("gamma"))
         if self.center:
-            self.beta = self._weight("beta", features, *self._of_beta)
+            self.beta = self._weight("beta", features, *self.given_for("beta"))
         self.moving_mean, self.moving_variance = (
             self.add_weight(
                 name,
@@ -113,7 +127,10 @@ class BatchNormalization(Layer):
                 synchronization=VariableSynchronization.ON_READ,
                 aggregation=VariableAggregation.MEAN,
             )
-            for name, initializer in zip(("moving_mean", "moving_variance"), self._of_moving)
+            for name, initializer in (
+                ("moving_mean", self.moving_mean_initializer),
+                ("moving_variance", self.moving_variance_initializer),
+            )
         )
 
     def _weight(

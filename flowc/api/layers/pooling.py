@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from flowc.api.arrays.shaping import expand_dims, squeeze
-from flowc.api.layers.layer import InputSpec, Layer, as_function
+from flowc.api.layers.input_spec import InputSpec
+from flowc.api.layers.layer import Layer, as_function
 from flowc.api.layers.windows import (
     checked_format,
     checked_padding,

@@ -48,7 +48,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
     tensor of any dtype. Raises `TypeError` for what is not sparse, `ValueError` for sizes that are
     known not to fit; a run raises `InvalidArgumentError`."""
     given = checked(sp_input)
-    sizes = as_tensor(shape)
+    sizes = cast(shape, dtypes.i64)
     before, after = constant_elements(given.dense_shape), constant_elements(sizes)
     if before is not None and after is not None and -1 not in after:
         held, wanted = math.prod(before.tolist()), math.prod(after.tolist())
@@ -57,10 +57,9 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
                 f"Cannot reshape a tensor with {held} elements to shape {after.tolist()} "
                 f"({wanted} elements)."
             )
-    sizes = sizes if sizes.dtype is dtypes.i64 else cast(sizes, dtypes.i64)
     with name_scope(name, "SparseReshape", [given.values]) as scope:
         found = call("SparseReshape", given.indices, given.dense_shape, sizes, name=scope)
-    return SparseTensor(found.output_indices, identity(given.values), found.output_shape)
+        return SparseTensor(found.output_indices, identity(given.values), found.output_shape)
 
 
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:

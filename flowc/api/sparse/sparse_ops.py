@@ -12,7 +12,7 @@ from flowc import dtypes
 from flowc.api.arrays.selection import gather, gather_nd, where
 from flowc.api.arrays.shaping import reshape
 from flowc.api.arrays.shaping import shape as shape_of
-from flowc.api.framework.basics import cast
+from flowc.api.framework.basics import cast, identity
 from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import not_equal
@@ -83,9 +83,8 @@ def sparse_retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
     what is no `SparseTensor`."""
     given = _checked(sp_input)
     places = reshape(where(as_tensor(to_retain)), [-1])
-    return SparseTensor(
-        gather(given.indices, places), gather(given.values, places), given.dense_shape
-    )
+    rows, values = gather(given.indices, places), gather(given.values, places)
+    return SparseTensor(rows, values, identity(given.dense_shape))
 
 
 def sparse_tensor_dense_matmul(

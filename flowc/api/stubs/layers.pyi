@@ -52,7 +52,7 @@ from flowc.api.layers.core import Dense as Dense
 from flowc.api.layers.core import Dropout as Dropout
 from flowc.api.layers.core import Flatten as Flatten
 from flowc.api.layers.core import flatten as flatten
-from flowc.api.layers.layer import InputSpec as InputSpec
+from flowc.api.layers.input_spec import InputSpec as InputSpec
 from flowc.api.layers.layer import Layer as Layer
 from flowc.api.layers.normalization import BatchNormalization as BatchNormalization
 from flowc.api.layers.pooling import AveragePooling1D as AveragePooling1D

@@ -12,6 +12,7 @@ __all__ = [
     "batch_normalization",
     "bias_add",
     "bidirectional_dynamic_rnn",
+    "collapse_repeated",
     "compute_accidental_hits",
     "conv1d",
     "conv1d_transpose",
@@ -29,6 +30,8 @@ __all__ = [
     "ctc_beam_search_decoder",
     "ctc_greedy_decoder",
     "ctc_loss",
+    "ctc_loss_v2",
+    "ctc_unique_labels",
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter",
@@ -78,6 +81,7 @@ __all__ = [
     "relu6",
     "relu_layer",
     "rnn_cell",
+    "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
     "selu",
     "separable_conv2d",
@@ -133,12 +137,16 @@ from flowc.api.nn.convolutions import depthwise_conv2d_native as depthwise_conv2
 from flowc.api.nn.convolutions import dilation2d as dilation2d
 from flowc.api.nn.convolutions import max_pool_with_argmax as max_pool_with_argmax
 from flowc.api.nn.convolutions import separable_conv2d as separable_conv2d
+from flowc.api.nn.ctc import collapse_repeated as collapse_repeated
 from flowc.api.nn.ctc import ctc_beam_search_decoder as ctc_beam_search_decoder
 from flowc.api.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder
 from flowc.api.nn.ctc import ctc_loss as ctc_loss
+from flowc.api.nn.ctc import ctc_loss_v2 as ctc_loss_v2
+from flowc.api.nn.ctc import ctc_unique_labels as ctc_unique_labels
 from flowc.api.nn.dropout import dropout as dropout
 from flowc.api.nn.embedding import embedding_lookup as embedding_lookup
 from flowc.api.nn.embedding import embedding_lookup_sparse as embedding_lookup_sparse
+from flowc.api.nn.embedding import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from flowc.api.nn.losses import log_poisson_loss as log_poisson_loss
 from flowc.api.nn.losses import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
 from flowc.api.nn.losses import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits

@@ -2,6 +2,7 @@
 __all__ = [
     "Event",
     "FileWriter",
+    "FileWriterCache",
     "SessionLog",
     "Summary",
     "SummaryDescription",
@@ -17,6 +18,7 @@ __all__ = [
     "text",
 ]
 from flowc.api.summaries.file_writer import FileWriter as FileWriter
+from flowc.api.summaries.file_writer import FileWriterCache as FileWriterCache
 from flowc.api.summaries.merging import merge as merge
 from flowc.api.summaries.merging import merge_all as merge_all
 from flowc.api.summaries.merging import scalar as scalar

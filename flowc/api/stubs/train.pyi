@@ -9,6 +9,7 @@ __all__ = [
     "CheckpointSaverListener",
     "CheckpointState",
     "ChiefSessionCreator",
+    "ClusterSpec",
     "Coordinator",
     "Example",
     "ExponentialMovingAverage",
@@ -57,6 +58,7 @@ __all__ = [
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
+    "basic_train_loop",
     "batch",
     "batch_join",
     "checkpoint_exists",
@@ -95,6 +97,7 @@ __all__ = [
     "queue_runner",
     "range_input_producer",
     "remove_checkpoint",
+    "replica_device_setter",
     "shuffle_batch",
     "shuffle_batch_join",
     "slice_input_producer",
@@ -102,6 +105,7 @@ __all__ = [
     "string_input_producer",
     "summary_iterator",
     "update_checkpoint_state",
+    "warm_start",
     "write_graph",
 ]
 import builtins
@@ -142,6 +146,7 @@ from flowc.api.saving.exported_meta_graph import export_meta_graph as export_met
 from flowc.api.saving.imported_meta_graph import import_meta_graph as import_meta_graph
 from flowc.api.saving.initial_checkpoint import init_from_checkpoint as init_from_checkpoint
 from flowc.api.saving.saver import Saver as Saver
+from flowc.api.saving.warm_start import warm_start as warm_start
 from flowc.api.summaries.file_writer import FileWriter as SummaryWriter
 from flowc.api.summaries.reading import summary_iterator as summary_iterator
 from flowc.api.training.adagrad import AdadeltaOptimizer as AdadeltaOptimizer
@@ -149,6 +154,9 @@ from flowc.api.training.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from flowc.api.training.adagrad import AdagradOptimizer as AdagradOptimizer
 from flowc.api.training.adagrad import ProximalAdagradOptimizer as ProximalAdagradOptimizer
 from flowc.api.training.adam import AdamOptimizer as AdamOptimizer
+from flowc.api.training.clusters import ClusterSpec as ClusterSpec
+from flowc.api.training.clusters import basic_train_loop as basic_train_loop
+from flowc.api.training.clusters import replica_device_setter as replica_device_setter
 from flowc.api.training.coordinator import Coordinator as Coordinator
 from flowc.api.training.coordinator import LooperThread as LooperThread
 from flowc.api.training.ftrl import FtrlOptimizer as FtrlOptimizer

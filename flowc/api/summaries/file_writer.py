@@ -14,12 +14,12 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from flowc.api.summaries.event_file import EventFile
 from flowc.checkpoint.table import masked_crc
 from flowc.encoding.fields import bytes_field, double_field, varint_field
-from flowc.graph import Graph
+from flowc.graph import Graph, get_default_graph
 
 VERSION = b"brain.Event:2"
 # Fields of Event.
@@ -170,6 +170,29 @@ class FileWriter:
 
     def __exit__(self, *error: Any) -> None:
         self.close()
+
+
+class FileWriterCache:
+    """One `FileWriter` for each folder, as hooks share them. Raises nothing."""
+
+    _writers: ClassVar[dict[str, FileWriter]] = {}
+    _lock: ClassVar[threading.RLock] = threading.RLock()
+
+    @staticmethod
+    def get(logdir: str | os.PathLike[str]) -> FileWriter:
+        """The writer of the folder, a new one that knows the default graph where there is none."""
+        folder = os.fspath(logdir)
+        with FileWriterCache._lock:
+            if folder not in FileWriterCache._writers:
+                made = FileWriter(folder, graph=get_default_graph())
+                FileWriterCache._writers[folder] = made
+            return FileWriterCache._writers[folder]
+
+    @staticmethod
+    def clear() -> None:
+        """Forgets all writers; they stay open."""
+        with FileWriterCache._lock:
+            FileWriterCache._writers.clear()
 
 
 def _serialized(message: Any) -> bytes:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import tempfile
 import unittest
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from flowc.api.testing.assertions import ArrayAssertions
 from flowc.graph import Graph, Tensor, reset_default_graph
 from flowc.graph.default import default_graph, get_default_session
 from flowc.run.session import Session
 
 
-class TestCase(unittest.TestCase):
+class TestCase(ArrayAssertions):
     """Every test starts with an empty default graph. What is compared may be tensors, which are
     evaluated in the default session. What does not hold raises `AssertionError`."""
 
     def setUp(self) -> None:
         super().setUp()
         self._session: Session | None = None
+        self._folder: str | None = None
         reset_default_graph()
         np.random.seed(87654321)
 
@@ -55,10 +58,12 @@ class TestCase(unittest.TestCase):
         return self.cached_session(*args, **kwargs)
 
     def get_temp_dir(self) -> str:
-        """A folder of this test."""
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        return folder.name
+        """A folder of this test, the same at each call."""
+        if self._folder is None:
+            folder = tempfile.TemporaryDirectory()
+            self.addCleanup(folder.cleanup)
+            self._folder = folder.name
+        return self._folder
 
     def evaluate(self, tensors: Any) -> Any:
         """The values of tensors in the default session, or in that of `cached_session`."""
@@ -70,37 +75,30 @@ class TestCase(unittest.TestCase):
     def _array(self, value: Any) -> np.ndarray:
         return np.asarray(self.evaluate(value) if isinstance(value, Tensor) else value)
 
-    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
-        np.testing.assert_array_equal(self._array(a), self._array(b), msg or "")
 
-    def assertAllClose(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
-    ) -> None:
-        """Compares lists and mappings item by item."""
-        if isinstance(a, Mapping):
-            self.assertEqual(set(a), set(b), msg)
-            for key in a:
-                self.assertAllClose(a[key], b[key], rtol, atol, msg)
-            return
-        if isinstance(a, list | tuple) and any(np.ndim(x) for x in a if not isinstance(x, Tensor)):
-            for x, y in zip(a, b, strict=True):
-                self.assertAllClose(x, y, rtol, atol, msg)
-            return
-        np.testing.assert_allclose(self._array(a), self._array(b), rtol, atol, err_msg=msg or "")
+def get_temp_dir() -> str:
+    """A folder for what tests write, the same in the whole process, which removes it at its end.
+    Raises `OSError` where none can be made."""
+    return _folder_of_process().name
 
-    def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:
-        """Raises where the two are close."""
-        try:
-            self.assertAllClose(a, b, **kwargs)
-        except AssertionError:
-            return
-        self.fail("The two values are close at all elements")
 
-    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
-        self.assertLessEqual(abs(f1 - f2), err, msg)
+@cache
+def _folder_of_process() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="flowc-test-")
 
-    def assertShapeEqual(self, np_array: np.ndarray, tf_tensor: Tensor) -> None:
-        self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list())
+
+def assert_equal_graph_def(actual: Any, expected: Any) -> None:
+    """Raises `AssertionError` where two GraphDefs differ in more than the order of their nodes,
+    `TypeError` for what is no GraphDef."""
+    for graph in (actual, expected):
+        if getattr(getattr(graph, "DESCRIPTOR", None), "name", "") != "GraphDef":
+            raise TypeError(f"Expected a GraphDef, found {type(graph).__name__}")
+    found, wanted = ({n.name: n for n in g.node} for g in (actual, expected))
+    if sorted(found) != sorted(wanted):
+        raise AssertionError(f"Found nodes {sorted(found)}, expected {sorted(wanted)}")
+    for name, node in wanted.items():
+        if found[name] != node:
+            raise AssertionError(f"Node '{name}' is\n{found[name]}\nexpected\n{node}")
 
 
 def main(argv: list[str] | None = None) -> None:

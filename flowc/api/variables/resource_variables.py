@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from flowc.api.framework.basics import identity
 from flowc.api.framework.raw_ops import call
 from flowc.api.variables.initial_values import guarded
 from flowc.api.variables.variable_nodes import check_outside, check_updates
@@ -143,11 +144,20 @@ class ResourceVariable(Variable):
             op = call("ResourceStridedSliceAssign", self.handle, *bounds, rows, name=name, **masks)
         return _Assigned(self, op)
 
+    @property
+    def create(self) -> Operation:
+        """The operation that gives the variable its initial value."""
+        return self.initializer
+
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        return output("ResourceGather", self.handle, indices, dtype=self.dtype, name=name)
+        return output(
+            "ResourceGather", self.handle, indices, dtype=self.dtype, name=name or "Gather"
+        )
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
-        return output("ResourceGatherNd", self.handle, indices, dtype=self.dtype, name=name)
+        given = self.handle, indices
+        found = output("ResourceGatherNd", *given, dtype=self.dtype, name=name or "GatherNd")
+        return identity(found)
 
     def count_up_to(self, limit: int) -> Tensor:
         return output("ResourceCountUpTo", self.handle, limit=limit, T=self.dtype)

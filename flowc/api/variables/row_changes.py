@@ -8,8 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from flowc.api.arrays.selection import batched_places
 from flowc.api.framework.raw_ops import named
+from flowc.api.framework.scopes import name_scope
+from flowc.graph import Tensor
+from flowc.graph.building.creation import output
 from flowc.graph.indexed_slices import IndexedSlices
+from flowc.graph.tensor import Referable
 
 
 class NoIndexedSlices(TypeError, ValueError):
@@ -40,8 +45,30 @@ def _by_indices(kind: str) -> Callable[..., Any]:
     return named(method, f"scatter_nd_{kind.lower()}", doc)
 
 
-class RowChanges:
+class RowChanges(Referable):
     """What `Variable.scatter` offers, under TensorFlow's names."""
+
+    def batch_scatter_update(
+        self: Any, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """`tf.batch_scatter_update` by an `IndexedSlices`. Raises as the other methods do."""
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise NoIndexedSlices(f"sparse_delta is not IndexedSlices: {sparse_delta}")
+        with name_scope(name, "batch_scatter_update") as scope:
+            where = batched_places(sparse_delta.indices)
+            return self.scatter("NdUpdate", where, sparse_delta.values, use_locking, scope)
+
+    def sparse_read(self: Any, indices: Any, name: str | None = None) -> Tensor:
+        """The rows at `indices`."""
+        return output("GatherV2", self, indices, 0, name=name)
+
+    def gather_nd(self: Any, indices: Any, name: str | None = None) -> Tensor:
+        """The elements or slices at the coordinates `indices` [..., depth]."""
+        return output("GatherNd", self, indices, name=name)
+
+    @property
+    def _shared_name(self: Any) -> str:
+        return self.op.name
 
     scatter_sub, scatter_add = _by_slices("Sub"), _by_slices("Add")
     scatter_max, scatter_min = _by_slices("Max"), _by_slices("Min")

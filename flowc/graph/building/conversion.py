@@ -7,7 +7,7 @@ for; what an array says of its dtype holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ def as_tensor(
             value = value._as_tensor()
         elif hasattr(value, "_as_graph_element"):
             value = value._as_graph_element()
+        elif _CONVERSIONS:
+            value = _converted(value, dtype, name)
     if isinstance(value, Tensor):
         if dtype is not None and value.base_dtype is not dtype:
             raise ValueError(
@@ -73,6 +75,59 @@ def as_tensor(
         except (TypeError, ValueError):
             pass
     return constant_tensor(constant_array(value, dtype), name or "Const")
+
+
+Conversion = Callable[..., Any]
+
+_CONVERSIONS: dict[int, list[tuple[tuple[type, ...], Conversion]]] = {}  # by priority
+_NO_OWN = (int, float, complex, str, bytes, bool, list, tuple, np.ndarray, np.generic)
+
+
+def register_tensor_conversion_function(
+    base_type: Any, conversion_func: Conversion, priority: int = 100
+) -> None:
+    """Lets values of `base_type`, a type or a tuple of types, stand for tensors.
+
+    `conversion_func(value, dtype=, name=, as_ref=False)` makes a tensor of the dtype (None: its
+    own), or gives `NotImplemented`, so that the next function is asked: those of lower `priority`
+    first, then those that were registered first. Raises `TypeError` for what is no type or no
+    function and for types that have a conversion: numbers, strings, lists, arrays.
+    """
+    types = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not types or not all(isinstance(t, type) for t in types):
+        raise TypeError(f"base_type must be a type or a tuple of types. Received: {base_type!r}")
+    if any(issubclass(t, _NO_OWN) and t in _NO_OWN for t in types):
+        raise TypeError(
+            "Cannot register conversions for Python numeric types and NumPy scalars and arrays."
+        )
+    if not callable(conversion_func):
+        raise TypeError(f"conversion_func must be callable. Received: {conversion_func!r}")
+    _CONVERSIONS.setdefault(priority, []).append((types, conversion_func))
+
+
+def _converted(value: Any, dtype: DType | None, name: str | None) -> Any:
+    """What a registered function makes of the value, or the value. Raises `RuntimeError` where that
+    is no tensor or has another dtype."""
+    for priority in sorted(_CONVERSIONS):
+        for types, function in _CONVERSIONS[priority]:
+            if not isinstance(value, types):
+                continue
+            found = function(value, dtype=dtype, name=name, as_ref=False)
+            if found is NotImplemented:
+                continue
+            if not isinstance(found, Tensor):
+                raise RuntimeError(
+                    f"Error converting {value!r}: Conversion function {function!r} for type "
+                    f"{types} returned non-Tensor: {found!r}"
+                )
+            if dtype is not None and found.base_dtype is not dtype:
+                raise RuntimeError(
+                    f"Error converting {value!r}: Conversion function {function!r} for type "
+                    f"{types} returned incompatible dtype: requested = {dtype.name}, actual = "
+                    f"{dtypes.name_of(found.dtype)}"
+                )
+            return found
+    return value
 
 
 def _with_variables_read(values: Any) -> Any:

@@ -209,10 +209,13 @@ def _last(x: Extractor, contents: ListValue, buffer: Value, faults: Faults) -> V
     known = contents.known
     if known and None not in known:
         numbers = tuple(d for d in known if d is not None)
+        if contents.dtype is dtypes.bool_:
+            decided = np.array(numbers, np.bool_)
+            return x.b.reshape(x.b.const(decided), buffer.dims[1:])
         return x.b.reshape(x.b.sizes(numbers, contents.dtype), buffer.dims[1:])
     last = x.b.sub(x.b.scalar_size(contents.rows), 1)
     item = x.b.list_get(buffer, last, message=faults.outside)
-    return with_sizes(x.b, item, known) if known else item
+    return with_sizes(x.b, item, known) if known and item.type.dtype.is_integer else item
 
 
 def element_at(

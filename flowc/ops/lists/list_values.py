@@ -101,8 +101,9 @@ def size_of(b: Builder, scalar: Value) -> Dim:
 
 def known_numbers(x: Extractor, value: Value) -> Known:
     """The numbers in an element: those that are known and the same all through the run, None for
-    other sizes. Nothing where an element may be no size."""
-    if value.type.dtype not in (dtypes.i32, dtypes.i64):
+    other sizes. Nothing where an element may be no size. Of bools, which are predicates that
+    gradients decide by once more, 0 and 1."""
+    if value.type.dtype not in (dtypes.i32, dtypes.i64, dtypes.bool_):
         return None
     content = x.b.content(value)
     if content is None:

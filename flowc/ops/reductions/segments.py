@@ -176,6 +176,10 @@ def last_segment(c: Inference, ids: np.ndarray) -> int:
     return int(ids[-1]) if ids.size else -1
 
 
+def rows_of_unknown_number(dims: Dims) -> tuple[int | None, ...]:
+    return (None, *(d if isinstance(d, int) else None for d in dims[1:]))
+
+
 def _infer_segment(c: Inference) -> Dims:
     data = c.dims(0)
     if c.rank(1) != 1 or not data:
@@ -189,6 +193,7 @@ def _infer_segment(c: Inference) -> Dims:
             f"{c.op.tf_name} needs constant segment_ids: its output's size is their last one",
             node=c.node_name,
             hint=f"use Unsorted{c.op.tf_name}, which says how many segments there are",
+            shapes=[rows_of_unknown_number(data)],
         )
     return (last_segment(c, ids) + 1, *data[1:])
 

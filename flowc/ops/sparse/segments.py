@@ -20,7 +20,7 @@ from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.math.elementwise import widened
 from flowc.ops.reductions.checked_places import check_places
 from flowc.ops.reductions.segment_counts import counted_sparse_segments
-from flowc.ops.reductions.segments import last_segment
+from flowc.ops.reductions.segments import last_segment, rows_of_unknown_number
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -48,6 +48,7 @@ def _infer(c: Inference) -> Dims:
             f"{c.op.tf_name} needs constant segment_ids: its output's size is their last one",
             node=c.node_name,
             hint=f"use {c.op.tf_name}WithNumSegments, which says how many segments there are",
+            shapes=[rows_of_unknown_number(c.dims(0))],
         )
     return (last_segment(c, ids) + 1, *c.dims(0)[1:])
 
@@ -162,7 +163,11 @@ def _reference_grad(fold: str) -> Callable[..., np.ndarray]:
 def _gradient(fold: str) -> Callable[..., Any]:
     def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
         data, indices, ids = node.inputs[:3]
-        return getattr(b, f"sparse_segment_{fold}_grad")(dy, indices, ids, b.size_of(data, 0))
+        given = dy, indices, ids, b.size_of(data, 0)
+        if not node.attrs["sparse_gradient"]:
+            return getattr(b, f"sparse_segment_{fold}_grad")(*given)
+        values, rows = getattr(b, f"sparse_segment_{fold}_grad_v2")(*given)
+        return b.sum_rows(values, rows, data)
 
     return gradient
 
