@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flowc.errors import PermissionDeniedError
 from flowc.files.plain_file import lies_within
+from flowc.graph.graph import Graph
 from flowc.graph.saved_model_export import assets_of
 from flowc.graph.signature import MainOperation
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
@@ -39,6 +40,18 @@ def main_operation_of(
             )
         assets[prefix + tensor] = str(path)
     return MainOperation(prefix + name, assets)
+
+
+def does_nothing(main: MainOperation, graph: Graph) -> bool:
+    """Whether a graph's main operation waits for nothing and computes nothing: TensorFlow 2 exports
+    one of every model."""
+    name = main.name.partition(":")[0]
+    operation = next((op for op in graph.get_operations() if op.name == name), None)
+    return (
+        operation is not None
+        and operation.type == "NoOp"
+        and not (operation.inputs or operation.control_inputs)
+    )
 
 
 def _name_of(meta: MetaGraphDef) -> str:

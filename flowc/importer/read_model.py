@@ -22,7 +22,7 @@ from flowc.encoding.wire import FileBytes, open_region, parts
 from flowc.errors import NotFoundError, UnknownNameError, UsageError, did_you_mean
 from flowc.graph.graph import Graph
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
-from flowc.importer.main_operation import main_operation_of
+from flowc.importer.main_operation import does_nothing, main_operation_of
 from flowc.importer.metagraph import (
     INTERNAL_SIGNATURES,
     graph_of_message,
@@ -88,7 +88,8 @@ def read_model(model: ModelRequest) -> Graph:
             expected = file.with_suffix(".index")
         missing = str(expected) if prefix is None else None
     if meta is not None and kind is Kind.SAVED_MODEL:
-        graph.main_operation = main_operation_of(meta, file.parent, allow_links=links)
+        main = main_operation_of(meta, file.parent, allow_links=links)
+        graph.main_operation = None if main is None or does_nothing(main, graph) else main
     if prefix is not None:
         restore_op = meta.saver_def.restore_op_name if meta is not None else ""
         reader = CheckpointReader(prefix, folder=folder, allow_links=links)

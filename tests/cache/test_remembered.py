@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import flowc as tf
 from flowc import dtypes
 from flowc.errors import InvalidModelError
 from flowc.files import identity as file_identity
@@ -72,6 +73,19 @@ def test_a_known_request_reads_no_model(model: Path, reads: list[str]) -> None:
     assert session.run("y:0", {"x:0": X}).tolist() == [3, -6]
     assert len(reads) == 1
     assert type(graph) is UntouchedGraph
+
+
+def test_a_saved_model_that_begins_with_nothing_is_known_too(model: Path, reads: list[str]) -> None:
+    """TensorFlow 2 has each begin with an operation, most with one that does nothing."""
+    path = model.with_name("saved")
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        tf.multiply(x, 3.0, name="y")
+        builder = tf.saved_model.Builder(str(path))
+        builder.add_meta_graph_and_variables(session, ["serve"], main_op=tf.no_op(name="init"))
+        builder.save()
+    assert [run(path).tolist() for _ in range(2)] == [[3, -6]] * 2
+    assert len(reads) == 1
 
 
 def test_another_process_reads_no_model(model: Path) -> None:
