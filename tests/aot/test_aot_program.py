@@ -13,7 +13,7 @@ import flowc_runtime
 from flowc.aot import write_library
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.program import CompiledProgram
-from flowc.codegen.target import Target, made_anew
+from flowc.codegen.target import Kept, Target, made_anew
 from flowc.compiler import compile_computation
 from flowc.ir.program_spec import spec_of
 from flowc.ir.text.form import parse_computation
@@ -36,6 +36,9 @@ class _NoStore:
 
     def objects_of(self, kernel: Kernel, target: Target) -> tuple[bytes, ...]:
         return target.objects_of(kernel, made_anew)
+
+    def parts_for(self, target: Target) -> Kept:
+        return made_anew
 
 
 @pytest.fixture(scope="module")
