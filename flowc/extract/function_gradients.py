@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowc import dtypes
+from flowc.errors import FlowcError, InvalidArgumentError
 from flowc.extract.calls import called_function
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.building.creation import output
@@ -56,7 +57,13 @@ def gradient_call(
     flows = [is_trainable(y) for y in body.results]
     dys = [dy if flow else None for dy, flow in zip(tensors[width:], flows, strict=True)]
     registry = GradientRegistry(function_gradients(lambda: registry))
-    found = differentiated(registry, body, dys)
+    try:
+        found = differentiated(registry, body, dys)
+    except FlowcError:
+        raise
+    except (TypeError, ValueError) as error:  # as `tf.gradients` has it
+        fault = f"the gradient of '{reference.name}' cannot be built: {error}"
+        raise InvalidArgumentError(fault, node=name) from error
     results = _results(found)
     args = [*body.args, *found.flowing]
     needed = inputs_first(

@@ -174,3 +174,14 @@ def test_what_is_dealt_to_a_batch_is_a_multiple_of_the_block() -> None:
             fed[paddings] = [[1 - before, 0], [0, 0]]
             with pytest.raises(tf.errors.InvalidArgumentError):
                 session.run(dealt, fed)
+
+
+def test_sets_that_nobody_validates_are_within_the_tensor() -> None:
+    made = raw_ops.SetSize(
+        set_indices=_i([[0, 0], [2, 0]]),
+        set_values=np.int32([3, 4]),
+        set_shape=_i([1, 2]),
+        validate_indices=False,
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"no set at \[2\]"):
+        _run([made])

@@ -155,6 +155,10 @@ def _set_size(inputs: Sequence[Any], _: Sequence[DType], *, validate_indices: bo
     sets, sizes = _sparse_sets(inputs, validate_indices)
     found = np.zeros(sizes, np.int32)
     for group, own in sets.items():
+        if not all(0 <= i < n for i, n in zip(group, sizes)):
+            raise InvalidArgumentError(
+                f"there is no set at {list(group)} in a tensor of sets of shape {list(sizes)}"
+            )
         found[group] = len(own)
     return [found]
 

@@ -216,6 +216,8 @@ def _infer_window(c: Inference) -> Dims:
         window, strides, spread, apart, pads = (c.need_ints(i) for i in range(2, 7))
     except NeedsContent:
         return tuple(c.fresh("n", None) for _ in c.dims(0))
+    if min((*window, *strides, *spread, *apart), default=1) < 1:
+        return tuple(c.fresh("n", None) for _ in c.dims(0))
     low, high = pads[::2], pads[1::2]
     dims = tuple(
         d + maximum(d - 1, 0) * (n - 1) + a + z for d, n, a, z in zip(c.dims(0), spread, low, high)
