@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import flowc as tf
-from flowc.errors import InvalidArgumentError
+from flowc.errors import FailedPreconditionError, InvalidArgumentError
 
 Program = Callable[..., Any]
 
@@ -74,3 +74,57 @@ def test_a_range_of_a_branch_not_taken_is_not_at_fault() -> None:
 
     for size, wanted in ((5, [3, 4]), (2, [0, 1]), (7, [3, 4, 5, 6]), (1, [0])):
         np.testing.assert_array_equal(_fed(program, [np.zeros(size)]), wanted)
+
+
+def test_an_update_of_no_elements_takes_any_values() -> None:
+    for value in (np.zeros((0,)), np.zeros((3,)), np.zeros((2, 2))):
+        found = _fed(
+            lambda v: tf.raw_ops.TensorStridedSliceUpdate(
+                input=np.arange(5, dtype=np.float32), begin=[2], end=[2], strides=[1], value=v
+            ),
+            [value],
+        )
+        np.testing.assert_array_equal(found, np.arange(5))
+
+
+def _unravelled(dims: Any) -> Any:
+    return tf.raw_ops.UnravelIndex(indices=[3, 5], dims=_int(dims))
+
+
+def _ragged_gradient(splits: Any) -> Any:
+    encoded = tf.raw_ops.RaggedTensorToVariant(
+        rt_nested_splits=[[0, 2, 3]], rt_dense_values=[1.0, 2.0, 3.0], batched_input=True
+    )
+    return tf.raw_ops.RaggedTensorToVariantGradient(
+        encoded_ragged_grad=encoded,
+        row_splits=tf.cast(splits, tf.int64),
+        dense_values_shape=[3],
+        Tvalues=tf.float32,
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "fed", "message"),
+    [
+        (_unravelled, [-2, 4], "Input dims cannot be negative. Got dim = -2 at index 0"),
+        (_unravelled, [2, 0], "dims contains zero at index 1"),
+        (_ragged_gradient, [1, 2, 3], "first element of ragged splits  must be 0 but is 1"),
+    ],
+)
+def test_faults_of_vectors(program: Program, fed: list[Any], message: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [len(fed)])
+        with pytest.raises(InvalidArgumentError, match=message):
+            session.run(program(x), {x: fed})
+
+
+@pytest.mark.parametrize("beam", [False, True])
+def test_lengths_of_sequences_that_are_decoded(beam: bool) -> None:
+    decode = tf.nn.ctc_beam_search_decoder if beam else tf.nn.ctc_greedy_decoder
+    with tf.Graph().as_default(), tf.Session() as session:
+        lengths = tf.placeholder(tf.int32, [2])
+        inputs = np.random.default_rng(0).normal(size=(4, 2, 3)).astype(np.float32)
+        (labels,), _ = decode(inputs, lengths)
+        assert 0 not in session.run(labels, {lengths: [-7, 4]}).indices[:, 0]
+        with pytest.raises(FailedPreconditionError, match=r"sequence_length\(1\) <= 4"):
+            session.run(labels, {lengths: [4, 5]})
