@@ -25,7 +25,7 @@ from flowc.errors import (
 )
 from flowc.ir.cached_property import cached_property
 from flowc.ir.capability import Capability
-from flowc.ir.dims import Dim, Expr, as_dim
+from flowc.ir.dims import Dim, Expr, as_dim, maximum
 from flowc.ir.lowering import Lowering
 from flowc.ir.mark_access import MarkAccess
 from flowc.ir.signature import REQUIRED, Arg, OpSignature, parse_signature
@@ -401,6 +401,12 @@ class Inference:
         if x != y and self._require is not None:
             self._require(x, y)
         return x if isinstance(x, int) else y
+
+    def at_least(self, size: Dim, least: int, fault: str) -> None:
+        """A size must not be less than a number, as `equal` has it of two sizes."""
+        if isinstance(size, int) and size < least:
+            raise self.fail(fault)
+        self.equal(size, maximum(least, size))
 
     def match_dims(self, wanted: Dims, given: Dims, fault: str) -> None:
         """Two shapes must be the same, as `equal` has it of sizes."""

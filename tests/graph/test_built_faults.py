@@ -118,3 +118,30 @@ def test_faults_of_building_and_of_running() -> None:
                 session.run(fetched, dict(zip(fed, arrays)))
             assert ran in str(caught.value), name
             assert built not in str(caught.value), name
+
+
+@pytest.mark.parametrize(
+    ("build", "types"),
+    [
+        (lambda: tf.concat([_ones(2), np.ones(2, np.int32)], 0), "[float32, int32]"),
+        (lambda: tf.concat([[1.0], [1]], 0), "[float32, int32]"),
+        (lambda: tf.concat([np.ones(2, np.int64), [1, 2]], 0), "[int64, int32]"),
+        (lambda: tf.concat([[1.0], tf.constant([1])], 0), "[float32, int32]"),
+        (
+            lambda: tf.concat([tf.constant([1.0]), None], 0),
+            "[float32, <NOT CONVERTIBLE TO TENSOR>]",
+        ),
+    ],
+)
+def test_lists_of_several_dtypes(build: Callable[[], Any], types: str) -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError) as caught:
+        build()
+    wanted = "Tensors in list passed to 'values' of 'ConcatV2' Op have types"
+    assert str(caught.value) == f"{wanted} {types} that don't all match."
+
+
+def test_numbers_beside_a_tensor_become_what_it_is() -> None:
+    with tf.Graph().as_default():
+        x = tf.constant([1.0, 2.0])
+        for made in (tf.concat([[1, 2], x], 0), tf.stack([x, [1, 2]], 1), tf.stack([[1, 2], x], 1)):
+            assert made.dtype == tf.float32

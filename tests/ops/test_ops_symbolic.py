@@ -29,7 +29,7 @@ from partitions import PartitionedProgram
 
 from flowc import dtypes
 from flowc.compiler import load_executable
-from flowc.errors import InternalError, InvalidArgumentError
+from flowc.errors import FailedPreconditionError, InternalError, InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
 from flowc.ir.lowering import Elementwise
@@ -149,7 +149,7 @@ def is_call(case: Case, program: PartitionedProgram, arrays: list[np.ndarray]) -
     try:
         reference(case, arrays)
         program.alone.run(fed(case, arrays))
-    except (InvalidArgumentError, ValueError, IndexError):
+    except (FailedPreconditionError, InvalidArgumentError, ValueError, IndexError):
         return False
     return True
 

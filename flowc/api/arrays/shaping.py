@@ -193,15 +193,15 @@ def concat(
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """n tensors of one dtype and shape as one with a new axis of size n. Raises `ValueError` for
-    other shapes and an axis outside the result."""
+    """n tensors of one dtype and shape as one with a new axis of size n. Raises `TypeError` for
+    other dtypes, `ValueError` for other shapes and an axis outside the result."""
     if axis == 0:
         return as_tensor(list(values), name=name)
-    tensors = [as_tensor(v) for v in values]
-    known = tensors[0].shape.ndims if tensors else None
+    values = list(values)
+    known = as_tensor(values[0], name=name).shape.ndims if values else None
     if known is not None:
         _check_axis(axis, known + 1)
-    return output("Pack", tensors, axis=axis, name=name)
+    return output("Pack", values, axis=axis, name=name)
 
 
 def _check_axis(axis: int, count: int) -> None:

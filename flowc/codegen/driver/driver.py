@@ -30,7 +30,7 @@ from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.launch import Launcher, workers_of
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.output_dims import emit_output_dims
-from flowc.codegen.driver.pending import Pending, dims_named
+from flowc.codegen.driver.pending import Pending, dims_named, lower_bound
 from flowc.codegen.driver.scalars import emit_direct, memory_type
 from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.driver.trace import StepTrace
@@ -164,14 +164,20 @@ class _Emitter:
 
     def _check_equal(self, x: Dim, y: Dim, node: str) -> None:
         a, c = self.frame.dim(x), self.frame.dim(y)
-        message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
+        wrong = self.b.icmp_signed("!=", a, c)
         named = dims_named(self.plan.computation, symbols_of(x, y))
+        least = lower_bound(x, y)
+        if least is not None:
+            row = ErrorRow(f"{x} must be at least {least}, found {{a}}{named}", node)
+            self.frame.leave_if(wrong, STATUS_INVALID, row, [a])
+            return
+        message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
         one = self.b.or_(*(self.b.icmp_signed("==", v, i64(1)) for v in (a, c)))
         rows = [
             ErrorRow(text, node) for text in (message + named + BROADCAST_HINT, message + named)
         ]
         row = self.b.select(one, *map(self.frame.error_number, rows))
-        self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])
+        self.frame.leave_if(wrong, STATUS_INVALID, row, [a, c])
 
     # -- steps
 

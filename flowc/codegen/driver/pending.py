@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from flowc.ir.bodies import bodies_of, nodes_within, size_definitions
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, Symbol, is_nonnegative, lone_symbol, symbols_of
+from flowc.ir.dims import Dim, Expr, Extremum, Symbol, is_nonnegative, lone_symbol, symbols_of
 from flowc.ir.types import Dims, shown_dims
 from flowc.plan.plan import bytes_of, rough
 
@@ -74,6 +74,16 @@ def _meetings(c: Computation) -> list[tuple[Dim, Dim, str]]:
                 if not pairs[pair] and other in rest:
                     pairs[pair] = value.node.name
     return [(one, other, node) for (one, other), node in pairs.items()]
+
+
+def lower_bound(size: Dim, other: Dim) -> int | None:
+    """The number that a size is not below where it equals the larger of the two."""
+    match other:
+        case Expr(terms=(((Extremum(kind="max", left=left, right=right),), 1),)):
+            ends = (left, right) if right == size else (right, left)
+            return ends[0] if isinstance(ends[0], int) and ends[1] == size else None
+        case _:
+            return None
 
 
 def _signed(c: Computation) -> dict[Dim, str]:

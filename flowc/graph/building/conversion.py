@@ -170,7 +170,8 @@ def _packed(values: Any, dtype: DType | None, name: str) -> Tensor:
             else:
                 parts.append(constant_tensor(constant_array(value, found), str(i)))
         if any(part.base_dtype is not parts[0].base_dtype for part in parts):
-            raise different_types("values", "Pack", parts)
+            names = [dtypes.name_of(part.base_dtype) for part in parts]
+            raise different_types("values", "Pack", names)
         attrs = {"N": len(parts), "T": parts[0].base_dtype, "axis": 0}
         return add_operation("Pack", parts, attrs, scope).outputs[0]
 

@@ -52,6 +52,14 @@ def create(
         return add_operation(op_type, found.tensors, found.attrs, scope, found.references)
 
 
+def _name_of_dtype(value: Any) -> str:
+    """The dtype of what a value becomes by itself."""
+    try:
+        return dtypes.name_of(as_tensor(value).base_dtype)
+    except (TypeError, ValueError):
+        return "<NOT CONVERTIBLE TO TENSOR>"
+
+
 def output(op_type: str, *inputs: Any, name: str | None = None, **attrs: Any) -> Tensor:
     """Creates an operation with one output and returns it. A function whose arguments are called
     as the op's inputs and attrs gives its `locals()`."""
@@ -140,14 +148,35 @@ class _Inputs:
                 f"List argument '{arg.name}' to '{self.op_type}' Op with length {len(value)} "
                 f"shorter than minimum length {definition.minimum}."
             )
-        dtype, hint = self._wanted(arg, hints)
-        for i, item in enumerate(value):
-            tensor = self._converted(item, dtype, hint, f"{arg.name}_{i}")
-            if dtype is not None and tensor.base_dtype is not dtype:
-                raise different_types(arg.name, self.op_type, value)
-            dtype = tensor.base_dtype
+        wanted, hint = self._wanted(arg, hints)
+        dtype = wanted
+        if dtype is None and hint is None:
+            # A tensor among them decides what the numbers beside it become; without one, each item
+            # is what it is.
+            dtype = next((v.base_dtype for v in value if isinstance(v, Tensor)), None)
+        try:
+            found = [
+                v if isinstance(v, Tensor) else as_tensor(v, dtype, f"{arg.name}_{i}", hint)
+                for i, v in enumerate(value)
+            ]
+        except (TypeError, ValueError) as error:
+            raise self._different_types(arg, value, wanted) from error
+        if any(t.base_dtype is not (dtype or found[0].base_dtype) for t in found):
+            raise self._different_types(arg, value, wanted)
+        for tensor in found:
             self._fix(arg, tensor)
             self.tensors.append(tensor)
+
+    def _different_types(self, arg: Arg, values: Sequence[Any], wanted: DType | None) -> TypeError:
+        """The error for a list whose items cannot all be of one dtype, that `wanted` if any."""
+        if wanted is None:
+            rest = "that don't all match."
+        elif arg.type_attr is None:
+            rest = f"that do not match expected type {wanted.name}."
+        else:
+            rest = f"that do not match type {wanted.name} inferred from earlier arguments."
+        names = [_name_of_dtype(value) for value in values]
+        return different_types(arg.name, self.op_type, names, rest)
 
     def _take_one(self, arg: Arg, value: Any, hints: Mapping[str, DType]) -> None:
         dtype, hint = self._wanted(arg, hints)

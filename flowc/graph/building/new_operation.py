@@ -59,15 +59,13 @@ def record_of(op_type: str) -> Op:
     return record
 
 
-def different_types(argument: str, op_type: str, values: Sequence[Any]) -> TypeError:
-    """The error for a list whose tensors must have one dtype."""
-    names = []
-    for value in values:
-        dtype = value.base_dtype if isinstance(value, Tensor) else None
-        names.append(dtype.name if dtype is not None else type(value).__name__)
+def different_types(
+    argument: str, op_type: str, names: Sequence[str], rest: str = "that don't all match."
+) -> TypeError:
+    """The error for a list of tensors of the dtypes named, which must be of one dtype."""
     return TypeError(
         f"Tensors in list passed to '{argument}' of '{op_type}' Op have types "
-        f"[{', '.join(names)}] that don't all match."
+        f"[{', '.join(names)}] {rest}"
     )
 
 

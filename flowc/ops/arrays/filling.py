@@ -15,7 +15,7 @@ from flowc.dtypes import DType, f64, i64
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import types_suffice
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, Expr, as_dim, ceildiv, maximum
+from flowc.ir.dims import Dim, Expr, as_dim, ceildiv, is_nonnegative, maximum
 from flowc.ir.extraction import Extractor
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, NeedsContent, define
@@ -86,7 +86,10 @@ def _infer_range(c: Inference) -> Dims:
     if step == 0:
         raise c.fail("Requires delta != 0: 0")
     room = limit - start if step > 0 else start - limit
-    return (maximum(ceildiv(room, abs(step)), 0),)
+    sign = "<=" if step > 0 else ">="
+    fault = f"Requires start {sign} limit when delta {'>' if step > 0 else '<'} 0: {start}/{limit}"
+    c.at_least(room, 0, fault)
+    return (ceildiv(maximum(room, 0), abs(step)),)
 
 
 MOST_STEPS = float(1 << 63)
@@ -130,12 +133,24 @@ def _lower_range(node: Node) -> Lowering:
     return View(read)
 
 
+def _ends_are_sizes(b: Any, inputs: Sequence[Value]) -> bool:
+    """Whether a range of a known step has ends that are known, or that a run reads as sizes: an
+    upper end may be one, as a negative one lies below every lower end that is none."""
+    start, limit, delta = (b.content(v) for v in inputs)
+    if delta is None or not isinstance(delta.reshape(-1)[0], int | np.integer):
+        return False
+    lower = start if delta.reshape(-1)[0] > 0 else limit
+    if lower is None:
+        return False
+    return (start is not None and limit is not None) or is_nonnegative(as_dim(lower.reshape(-1)[0]))
+
+
 def _range_of_data(x: Extractor, inputs: Sequence[Value], attrs: Any) -> tuple[Value, ...]:
-    """Where only the run knows the step, or numbers that are no integers: how many elements there
-    are is computed first."""
+    """Where only the run knows the step, numbers that are no integers, or a lower end that may be
+    negative: how many elements there are is computed first."""
     b, (start, limit, delta) = x.b, inputs
     dtype = start.type.dtype
-    if any(v.type.size != 1 for v in inputs) or (dtype.is_integer and b.content(delta) is not None):
+    if any(v.type.size != 1 for v in inputs) or (dtype.is_integer and _ends_are_sizes(b, inputs)):
         return (b.range(*inputs),)
     start, limit, delta = (b.reshape(v, ()) for v in inputs)
     zero = b.const(np.zeros((), dtype.numpy), dtype)

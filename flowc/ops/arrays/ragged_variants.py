@@ -58,13 +58,21 @@ class RaggedVariant:
 # -- to variants
 
 
-def _check_splits(splits: Array, count: int) -> None:
-    falls = np.flatnonzero(np.diff(splits) < 0)
+def _check_begin(splits: Array) -> None:
     if not len(splits):
-        fault = "ragged splits must have at least one splits, but is empty"
-    elif splits[0] != 0:
-        fault = f"first element of ragged splits  must be 0 but is {splits[0]}"
-    elif len(falls):
+        raise _misfit("ragged splits must have at least one splits, but is empty")
+    if splits[0] != 0:
+        raise _misfit(f"first element of ragged splits  must be 0 but is {splits[0]}")
+
+
+def _misfit(fault: str) -> InvalidArgumentError:
+    return InvalidArgumentError(f"Invalid ragged splits: {fault}")
+
+
+def _check_splits(splits: Array, count: int) -> None:
+    _check_begin(splits)
+    falls = np.flatnonzero(np.diff(splits) < 0)
+    if len(falls):
         k = falls[0]
         fault = (
             "ragged splits must be monotonically increasing, but "
@@ -77,7 +85,7 @@ def _check_splits(splits: Array, count: int) -> None:
         )
     else:
         return
-    raise InvalidArgumentError(f"Invalid ragged splits: {fault}")
+    raise _misfit(fault)
 
 
 def _to_variant(inputs: Sequence[Any], _: Sequence[DType], *, batched_input: bool) -> list[Array]:
@@ -256,8 +264,8 @@ def _from_variant_gradient(b: GradientBuilder, node: Forward, *dys: Any) -> Any:
 
 def _values_gradient(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
     encoded, row_splits, sizes = (held(x) for x in inputs)
-    if row_splits.ndim and not len(row_splits):
-        _check_splits(row_splits, 0)
+    if row_splits.ndim:
+        _check_begin(row_splits)
     if (sizes < 0).any():
         raise InvalidArgumentError(f"Expected dense_values_shape >= 0, got {sizes.tolist()}")
     count = math.prod(sizes.tolist())

@@ -21,7 +21,10 @@ from flowc.ops.gradients import Forward, GradientBuilder
 
 
 def _infer(c: Inference) -> Dims:
-    wanted, given = sliced_dims(c, c.dims(0)), _without_leading_ones(c.dims(4), c)
+    wanted = sliced_dims(c, c.dims(0))
+    if 0 in wanted:
+        return c.dims(0)  # nothing changes, whatever the values are
+    given = _without_leading_ones(c.dims(4), wanted)
     fault = (
         f"Cannot broadcast input shape {shown_dims(c.dims(4))} into final shape "
         f"{shown_dims(wanted)}"
@@ -34,9 +37,9 @@ def _infer(c: Inference) -> Dims:
     return c.dims(0)
 
 
-def _without_leading_ones(dims: Dims, c: Inference) -> Dims:
+def _without_leading_ones(dims: Dims, wanted: Dims) -> Dims:
     """The dims of the values; those before the ones of the slice are 1."""
-    extra = len(dims) - len(sliced_dims(c, c.dims(0)))
+    extra = len(dims) - len(wanted)
     return dims[extra:] if extra > 0 and all(d == 1 for d in dims[:extra]) else dims
 
 
@@ -48,6 +51,8 @@ def _lower(b: Any, node: Node) -> Value:
     x, *bounds, values = node.inputs
     masks = _masks(node.attrs)
     wanted = b.strided_slice(x, *bounds, **masks).dims
+    if 0 in wanted:
+        return x
     shape = b.sizes(x.dims, bounds[0].type.dtype)
     values = b.reshape(values, values.dims[max(values.type.rank - len(wanted), 0) :])
 
@@ -74,8 +79,11 @@ def _update(
     **attrs: Any,
 ) -> np.ndarray:
     found = input.copy()
+    box = array_index(found, begin, end, strides, _masks(attrs))
+    if not found[box].size:
+        return found
     try:
-        found[array_index(found, begin, end, strides, _masks(attrs))] = value
+        found[box] = value
     except ValueError as error:
         raise InvalidArgumentError(f"Cannot broadcast input shape {list(value.shape)}") from error
     return found

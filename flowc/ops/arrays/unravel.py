@@ -15,7 +15,8 @@ from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels.status import fail
 
-ZERO = "Input dims cannot contain a dim of zero, but dims contains zero."
+ZERO = "Input dims cannot contain a dim of zero, but dims contains zero at index {b}"
+NEGATIVE = "Input dims cannot be negative. Got dim = {a} at index {b}"
 OUTSIDE = "index is out of bound as with dims"
 
 
@@ -24,8 +25,8 @@ def unravel_kernel(indices, dims, out, status, n, rank, begin, end):
         rest = indices[i]
         for j in range(rank):
             axis = rank - 1 - j
-            if dims[axis] == 0:
-                fail(status, 1, 0, 0, 0)
+            if dims[axis] <= 0:
+                fail(status, 1 if dims[axis] == 0 else 3, dims[axis], axis, 0)
                 return
             out[axis * n + i] = rest % dims[axis]
             rest = rest // dims[axis]
@@ -44,8 +45,9 @@ def _infer(c: Inference) -> Dims:
 
 
 def _reference(indices: np.ndarray, dims: np.ndarray) -> np.ndarray:
-    if not dims.all():
-        raise InvalidArgumentError(ZERO)
+    for axis, size in enumerate(dims.tolist()):
+        if size <= 0:
+            raise InvalidArgumentError((NEGATIVE if size else ZERO).format(a=size, b=axis))
     try:
         found = np.unravel_index(indices, tuple(dims.tolist()))
     except ValueError:
@@ -55,7 +57,9 @@ def _reference(indices: np.ndarray, dims: np.ndarray) -> np.ndarray:
 
 def _lower(node: Node) -> Lowering:
     indices, dims = (v.type for v in node.inputs)
-    return Native(unravel_kernel, arguments=(indices.size, dims.size), errors=(ZERO, OUTSIDE))
+    return Native(
+        unravel_kernel, arguments=(indices.size, dims.size), errors=(ZERO, OUTSIDE, NEGATIVE)
+    )
 
 
 define(

@@ -34,8 +34,8 @@ def new_size(c: Inference, operand: int, what: str) -> tuple[Dim, Dim]:
     if c.dims(operand) != (2,):
         raise c.fail("shape_t must have two elements")
     height, width = c.need_sizes(operand)
-    if any(isinstance(n, int) and n <= 0 for n in (height, width)):
-        raise c.fail(f"{what} must be positive")
+    for size in (height, width):
+        c.at_least(size, 1, f"{what} must be positive")
     return height, width
 
 

@@ -45,7 +45,7 @@ def best_labels(
         log[row] = 0
         for t in range(steps):
             labels[row * steps + t] = 0
-        if lengths[row] < 0 or lengths[row] > steps:
+        if lengths[row] > steps:
             fail(status, 1, row, steps, lengths[row])
             return
         before = -1
@@ -125,7 +125,7 @@ def best_paths(
         counts[i] = 0
         log[i] = 0
     for row in range(batch):
-        if lengths[row] < 0 or lengths[row] > steps:
+        if lengths[row] > steps:
             fail(status, 1, row, steps, lengths[row])
             return
         used = 1

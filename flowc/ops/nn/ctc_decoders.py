@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import InvalidArgumentError
+from flowc.errors import FailedPreconditionError, InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, Native
 from flowc.ir.op import Inference, define
@@ -31,7 +31,7 @@ Beam = dict[Path, tuple[float, float]]
 NOTHING = -np.inf
 TYPES = "T: {f32, f64} = f32"
 NO_CLASSES = "inputs of no classes have no labels"
-TOO_LONG = "sequence_length({a}) <= {b}: a sequence has {c} steps"
+TOO_LONG = "FailedPreconditionError: sequence_length({a}) <= {b}: a sequence has {c} steps"
 
 
 def _check(c: Inference) -> tuple[Dim, Dim]:
@@ -68,8 +68,8 @@ def _best(inputs: Array, lengths: Array, *, merge: bool, blank: int) -> list[Arr
     counts = np.zeros((batch, 1), np.int64)
     log = np.zeros((batch, 1), inputs.dtype)
     for row, length in enumerate(lengths):
-        if not 0 <= length <= steps:
-            raise InvalidArgumentError(f"sequence_length({row}) <= {steps}")
+        if length > steps:
+            raise FailedPreconditionError(f"sequence_length({row}) <= {steps}")
         before = -1
         for t in range(length):
             found = int(inputs[t, row].argmax())
@@ -125,9 +125,9 @@ def _paths(inputs: Array, lengths: Array, *, width: int, count: int, merge: bool
     counts = np.zeros((batch, count), np.int64)
     log = np.zeros((batch, count), inputs.dtype)
     for row, length in enumerate(lengths):
-        if not 0 <= length <= steps:
-            raise InvalidArgumentError(f"sequence_length({row}) <= {steps}")
-        found = _beam(inputs[:length, row].astype(np.float64), width)[:count]
+        if length > steps:
+            raise FailedPreconditionError(f"sequence_length({row}) <= {steps}")
+        found = _beam(inputs[: max(length, 0), row].astype(np.float64), width)[:count]
         if len(found) < count:
             raise InvalidArgumentError("Less leaves in the beam search than requested.")
         for k, (path, total) in enumerate(found):

@@ -1,0 +1,130 @@
+"""What only a run can find at fault is found, and what TensorFlow takes is taken.
+
+The values and the words are what TensorFlow 2.21 gives for the same programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flowc as tf
+from flowc.errors import FailedPreconditionError, InvalidArgumentError
+
+Program = Callable[..., Any]
+
+
+def _fed(program: Program, fed: list[Any]) -> Any:
+    """What a program of float32 tensors of open sizes gives: its integers are computed, so that no
+    Session compiles for their values."""
+    arrays = [np.asarray(a, np.float32) for a in fed]
+    with tf.Graph().as_default(), tf.Session() as session:
+        feeds = [tf.placeholder(tf.float32, [None] * a.ndim) for a in arrays]
+        return session.run(program(*feeds), dict(zip(feeds, arrays)))
+
+
+def _int(x: Any) -> Any:
+    return tf.cast(x, tf.int32)
+
+
+RANGE = lambda a, b, d=1: tf.range(_int(a), _int(b), d)
+
+
+@pytest.mark.parametrize(
+    ("program", "fed", "wanted"),
+    [
+        (RANGE, [-3, 2], [-3, -2, -1, 0, 1]),
+        (lambda a, b: RANGE(a, b, -2), [2, -3], [2, 0, -2]),
+        (lambda b: tf.range(3, _int(b), 2), [8], [3, 5, 7]),
+        (lambda a: tf.range(_int(a), -2, -1), [1], [1, 0, -1]),
+        (lambda x: tf.range(2, tf.shape(x)[0]), [[0, 0, 0, 0]], [2, 3]),
+    ],
+)
+def test_ends_of_ranges_may_be_negative(program: Program, fed: list[Any], wanted: Any) -> None:
+    np.testing.assert_array_equal(_fed(program, fed), wanted)
+
+
+@pytest.mark.parametrize(
+    ("program", "fed", "message"),
+    [
+        (RANGE, [7, 4], "Requires start <= limit"),
+        (lambda a, b: RANGE(a, b, -1), [3, 4], "start >= limit when delta < 0"),
+        (lambda b: tf.range(3, _int(b), 2), [2], "n - 3 must be at least 0, found -1"),
+        (lambda b: tf.range(3, _int(b)), [-2], "must not be negative, found -2"),
+        (lambda x: tf.range(3, tf.shape(x)[0]), [[0, 0]], "Requires start <= limit when delta > 0"),
+        (
+            lambda n: tf.image.resize_bilinear(np.ones((1, 4, 4, 1)), tf.stack([_int(n), 2])),
+            [0],
+            "n must be at least 1, found 0",
+        ),
+    ],
+)
+def test_faults_of_a_run(program: Program, fed: list[Any], message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        _fed(program, fed)
+
+
+def test_a_range_of_a_branch_not_taken_is_not_at_fault() -> None:
+    def program(x: Any) -> Any:
+        n = tf.shape(x)[0]
+        return tf.cond(n >= 3, lambda: tf.range(3, n), lambda: tf.range(n))
+
+    for size, wanted in ((5, [3, 4]), (2, [0, 1]), (7, [3, 4, 5, 6]), (1, [0])):
+        np.testing.assert_array_equal(_fed(program, [np.zeros(size)]), wanted)
+
+
+def test_an_update_of_no_elements_takes_any_values() -> None:
+    for value in (np.zeros((0,)), np.zeros((3,)), np.zeros((2, 2))):
+        found = _fed(
+            lambda v: tf.raw_ops.TensorStridedSliceUpdate(
+                input=np.arange(5, dtype=np.float32), begin=[2], end=[2], strides=[1], value=v
+            ),
+            [value],
+        )
+        np.testing.assert_array_equal(found, np.arange(5))
+
+
+def _unravelled(dims: Any) -> Any:
+    return tf.raw_ops.UnravelIndex(indices=[3, 5], dims=_int(dims))
+
+
+def _ragged_gradient(splits: Any) -> Any:
+    encoded = tf.raw_ops.RaggedTensorToVariant(
+        rt_nested_splits=[[0, 2, 3]], rt_dense_values=[1.0, 2.0, 3.0], batched_input=True
+    )
+    return tf.raw_ops.RaggedTensorToVariantGradient(
+        encoded_ragged_grad=encoded,
+        row_splits=tf.cast(splits, tf.int64),
+        dense_values_shape=[3],
+        Tvalues=tf.float32,
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "fed", "message"),
+    [
+        (_unravelled, [-2, 4], "Input dims cannot be negative. Got dim = -2 at index 0"),
+        (_unravelled, [2, 0], "dims contains zero at index 1"),
+        (_ragged_gradient, [1, 2, 3], "first element of ragged splits  must be 0 but is 1"),
+    ],
+)
+def test_faults_of_vectors(program: Program, fed: list[Any], message: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [len(fed)])
+        with pytest.raises(InvalidArgumentError, match=message):
+            session.run(program(x), {x: fed})
+
+
+@pytest.mark.parametrize("beam", [False, True])
+def test_lengths_of_sequences_that_are_decoded(beam: bool) -> None:
+    decode = tf.nn.ctc_beam_search_decoder if beam else tf.nn.ctc_greedy_decoder
+    with tf.Graph().as_default(), tf.Session() as session:
+        lengths = tf.placeholder(tf.int32, [2])
+        inputs = np.random.default_rng(0).normal(size=(4, 2, 3)).astype(np.float32)
+        (labels,), _ = decode(inputs, lengths)
+        assert 0 not in session.run(labels, {lengths: [-7, 4]}).indices[:, 0]
+        with pytest.raises(FailedPreconditionError, match=r"sequence_length\(1\) <= 4"):
+            session.run(labels, {lengths: [4, 5]})
