@@ -6,6 +6,7 @@ known, and what errors say.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,16 @@ DISTRIBUTIONS = {
     "other_categorical": "d.Categorical(logits=[0.3, 0.2, 0.1])",
     "other_dirichlet": "d.Dirichlet([2.0, 2.5, 0.5])",
 }
-_STATISTICS = "mean variance stddev entropy mode batch_shape_tensor event_shape_tensor".split()
-_OF_VALUES = """prob log_prob cdf log_cdf survival_function log_survival_function""".split()
+_STATISTICS = [
+    "mean",
+    "variance",
+    "stddev",
+    "entropy",
+    "mode",
+    "batch_shape_tensor",
+    "event_shape_tensor",
+]
+_OF_VALUES = ["prob", "log_prob", "cdf", "log_cdf", "survival_function", "log_survival_function"]
 _VALUES = {
     "normal": "[[0.1], [40.0]]",
     "normal64": "[-30.0, -3.0, 0.3, 30.0]",
@@ -56,7 +65,9 @@ _LOG_PROBS = {
     "dirichlet_multinomial": "[1.0, 3.0, 1.0]",
     "multinomial": "[[1.0, 2.0, 1.0], [4.0, 0.0, 2.0]]",
 }
-_SAMPLED = [n for n in DISTRIBUTIONS if not n.startswith("other") and n != "normal64"]
+# A batch of multinomials draws in a loop, whose steps TensorFlow runs in any order.
+_UNSAMPLED = ("normal64", "multinomial")
+_SAMPLED = [n for n in DISTRIBUTIONS if not n.startswith("other") and n not in _UNSAMPLED]
 _DIVERGENCES = ["normal", "gamma", "beta", "bernoulli", "categorical", "dirichlet"]
 _VECTORS = ["dirichlet", "dirichlet_multinomial", "multinomial"]
 _REPARAMETERISED = {
@@ -67,6 +78,17 @@ _REPARAMETERISED = {
     "gamma": "concentration rate",
     "student": "loc scale",
     "dirichlet": "concentration",
+}
+_PARAMETER = {
+    "normal": "scale",
+    "normal64": "loc",
+    "uniform": "high",
+    "laplace": "scale",
+    "student": "df",
+    "gamma": "concentration",
+    "exponential": "rate",
+    "beta": "concentration0",
+    "unknown": "loc",
 }
 
 
@@ -79,80 +101,136 @@ def expressions() -> list[str]:
     found += [f"{n}.cdf({_LOG_PROBS[n]})" for n in ("categorical", "categorical_probs")]
     found += [f"{n}.sample([2, 2], seed=7)" for n in _SAMPLED]
     found += ["normal.sample(seed=3)", "categorical.sample(4, seed=3)"]
-    found += [f"{n}.{w}(other_{n})" for n in _DIVERGENCES for w in ("kl_divergence", "cross_entropy")]
+    found.append("d.Multinomial(6.0, logits=[0.5, 0.2, 1.0]).sample([2, 2], seed=7)")
+    found += [
+        f"{n}.{w}(other_{n})" for n in _DIVERGENCES for w in ("kl_divergence", "cross_entropy")
+    ]
     found += [f"{n}.covariance()" for n in _VECTORS]
     found += ["normal.quantile([[0.01], [0.6]])", "uniform.range()"]
-    found += [f"{n}.is_scalar_{w}()" for n in ("other_normal", "normal", "dirichlet", "unknown") for w in ("batch", "event")]
+    found += [
+        f"{n}.is_scalar_{w}()"
+        for n in ("other_normal", "normal", "dirichlet", "unknown")
+        for w in ("batch", "event")
+    ]
     for name, parameters in _REPARAMETERISED.items():
         for p in parameters.split():
             found.append(f"grad({name}.sample(3, seed=5), {name}.{p})")
     for name, x in _VALUES.items():
-        found.append(f"grad({name}.log_prob({x}), list({name}._graph_parents))")
-    found += ["grad(normal.log_cdf([[0.1], [40.0]]), normal.loc)", "grad(multinomial.log_prob([1.0, 2.0, 1.0]), multinomial.logits)"]
+        found.append(f"grad({name}.log_prob({x}), {name}.{_PARAMETER[name]})")
+    found += [
+        "grad(normal.log_cdf([[0.1], [40.0]]), normal.loc)",
+        "grad(multinomial.log_prob([1.0, 2.0, 1.0]), multinomial.logits)",
+    ]
     return found
 
 
 # What is known without a run.
 STATIC = [
-    "repr(normal)", "str(normal)", "repr(unknown)", "str(dirichlet)", "normal.name", "normal.dtype.name",
-    "str(normal.batch_shape)", "str(dirichlet.event_shape)", "str(unknown.batch_shape)",
-    "str(unknown.sample(3).shape)", "str(multinomial.sample([2, 3]).shape)", "sorted(gamma.parameters)",
-    "str(normal.reparameterization_type)", "categorical.reparameterization_type == d.NOT_REPARAMETERIZED",
-    "str(bernoulli_probs.parameters)", "other_normal.copy(scale=9.0).parameters['scale']",
-    "str(d.Normal.param_static_shapes([2, 3]))", "str(d.Beta.param_static_shapes([2]))", "d.Exponential([0.5]).parameters['name']",
-    "normal.allow_nan_stats, normal.validate_args", "bernoulli_probs.sample(2).dtype.name", "categorical_probs.sample(2).dtype.name",
-    "normal.log_prob(0.5).op.name", "str(d.Categorical(tf.placeholder(tf.float32, [None, 3])).batch_shape)",
-]  # fmt: skip
+    "repr(normal)",
+    "str(normal)",
+    "str(dirichlet)",
+    "normal.name",
+    "normal.dtype.name",
+    "str(normal.batch_shape)",
+    "str(dirichlet.event_shape)",
+    "unknown.batch_shape.as_list()",
+    "unknown.sample(3).shape.as_list()",
+    "str(multinomial.sample([2, 3]).shape)",
+    "sorted(gamma.parameters)",
+    "str(normal.reparameterization_type)",
+    "categorical.reparameterization_type == d.NOT_REPARAMETERIZED",
+    "str(bernoulli_probs.parameters)",
+    "other_normal.copy(scale=9.0).parameters['scale']",
+    "{n: s.as_list() for n, s in d.Normal.param_static_shapes([2, 3]).items()}",
+    "{n: s.as_list() for n, s in d.Beta.param_static_shapes([2]).items()}",
+    "d.Exponential([0.5]).parameters['name']",
+    "normal.allow_nan_stats",
+    "bernoulli_probs.sample(2).dtype.name",
+    "categorical_probs.sample(2).dtype.name",
+    "normal.log_prob(0.5).op.name",
+    "d.Categorical(tf.placeholder(tf.float32, [None, 3])).batch_shape.as_list()",
+]
 
 # What fails when it is built, or when it runs.
 FAULTS = [
-    "d.Normal(0, 1)", "d.Normal(tf.constant(0.0, tf.float64), 1.0)", "d.Bernoulli()", "d.Bernoulli(0.5, probs=0.5)",
-    "d.Categorical(logits=[1, 2])", "d.Categorical(logits=1.0)", "other_normal.kl_divergence(other_gamma)", "other_normal.cross_entropy(other_gamma)",
-    "other_gamma.quantile(0.5)", "dirichlet.cdf([0.2, 0.3, 0.5])", "categorical.mean()", "d.RegisterKL(d.Normal, d.Normal)(len)",
-    "d.RegisterKL(d.Normal, d.Normal)(1)", "d.Distribution(tf.float32, d.NOT_REPARAMETERIZED, False, True, name='x').sample()",
-    "d.Distribution(tf.float32, d.NOT_REPARAMETERIZED, False, True, graph_parents=[1])", "d.Dirichlet(1.0)",
+    "d.Normal(0, 1)",
+    "d.Normal(tf.constant(0.0, tf.float64), 1.0)",
+    "d.Bernoulli()",
+    "d.Bernoulli(0.5, probs=0.5)",
+    "d.Categorical(logits=[1, 2])",
+    "d.Categorical(logits=1.0)",
+    "other_normal.kl_divergence(other_gamma)",
+    "other_normal.cross_entropy(other_gamma)",
+    "other_gamma.quantile(0.5)",
+    "dirichlet.cdf([0.2, 0.3, 0.5])",
+    "categorical.mean()",
+    "d.RegisterKL(d.Normal, d.Normal)(len)",
+    "d.RegisterKL(d.Normal, d.Normal)(1)",
+    "d.Distribution(tf.float32, d.NOT_REPARAMETERIZED, False, True, name='x').sample()",
+    "d.Distribution(tf.float32, d.NOT_REPARAMETERIZED, False, True, graph_parents=[1])",
+    "d.Dirichlet(1.0)",
     "run(d.Normal(0.0, tf.placeholder_with_default(-1.0, []), validate_args=True).sample())",
     "run(d.Bernoulli(probs=tf.placeholder_with_default(1.5, []), validate_args=True).mean())",
-    "run(d.Bernoulli(probs=0.5, validate_args=True).prob(tf.placeholder_with_default(2, [])))",
-    "run(d.Categorical(probs=tf.placeholder_with_default([0.5, 0.6], [2]), validate_args=True).mode())",
+    "run(d.Categorical(probs=unsummed, validate_args=True).mode())",
     "run(d.StudentT(tf.placeholder_with_default(0.5, []), 0.0, 1.0, allow_nan_stats=False).mean())",
-    "run(d.Multinomial(3.0, probs=[0.5, 0.5], validate_args=True).prob(tf.placeholder_with_default([1.0, 1.0], [2])))",
-    "run(d.Beta(1.0, tf.placeholder_with_default(-1.0, []), validate_args=True).mean())",
-    "d.Categorical(logits=[1.0], validate_args=True)", "d.Normal.param_static_shapes(tf.TensorShape([None]))", "d.Gamma(1.0, 2.0).prob(tf.constant(0.5, tf.float64))",
-]  # fmt: skip
+    "run(d.Multinomial(3.0, probs=[0.5, 0.5], validate_args=True).prob(unsummed))",
+    "d.Categorical(logits=[1.0], validate_args=True)",
+    "d.Normal.param_static_shapes(tf.TensorShape([None]))",
+    "d.Gamma(1.0, 2.0).prob(tf.constant(0.5, tf.float64))",
+]
 
 
-def evaluated(tf: Any) -> dict[str, Any]:
-    """All of it, as JSON would give it back."""
+def evaluated(tf: Any, step: int = 1) -> dict[str, Any]:
+    """Every `step`-th expression and all else, as JSON would give it back."""
+    found: dict[str, Any] = {}
+    # A graph of their own: what they print of its names depends on no expression before.
     with tf.Graph().as_default():
-        tf.set_random_seed(11)
-        session = tf.Session()
-        names: dict[str, Any] = {"tf": tf, "d": tf.distributions, "run": session.run}
-        names["grad"] = lambda y, x: tf.gradients(y, x)
-        for name, text in DISTRIBUTIONS.items():
-            names[name] = eval(text, names)
-        fetches: dict[str, Any] = {}
-        found: dict[str, Any] = {}
-        for text in expressions():
-            made = _built(text, names, found)
-            if made is not None:
-                fetches[text] = [t for t in (made if isinstance(made, list) else [made]) if t is not None]
-        for text, values in session.run(fetches).items():
-            found[text] = [_plain(value) for value in values]
+        names = _names(tf)
         found.update({text: eval(text, names) for text in STATIC})
         for text in FAULTS:
             assert _built(text, names, found) is None, text
+    with tf.Graph().as_default():
+        tf.set_random_seed(11)
+        names = _names(tf)
+        fetches: dict[str, Any] = {}
+        for text in expressions()[::step]:
+            made = _built(text, names, found)
+            if made is not None:
+                fetches[text] = made if isinstance(made, list) else [made]
+        for text, values in names["run"](fetches).items():
+            found[text] = [_plain(value) for value in values]
     return found
+
+
+def _names(tf: Any) -> dict[str, Any]:
+    names: dict[str, Any] = {"tf": tf, "d": tf.distributions, "run": tf.Session().run}
+    names["grad"] = tf.gradients
+    names["unsummed"] = tf.placeholder_with_default([1.0, 1.0], [2])
+    for name, text in DISTRIBUTIONS.items():
+        names[name] = eval(text, names)
+    return names
 
 
 def _built(text: str, names: dict[str, Any], found: dict[str, Any]) -> Any:
     try:
         return eval(text, names)
     except Exception as error:
-        found[text] = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
+        # flowc's InvalidArgumentError is a ValueError, too.
+        is_value = isinstance(error, ValueError) or type(error).__name__ == "InvalidArgumentError"
+        kind = "ValueError" if is_value else type(error).__name__
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        said = next((line for line in lines if line.startswith("assertion failed")), lines[0])
+        # flowc prints dtypes as TensorFlow 1 did; what follows is of each one's own functions.
+        said = re.sub(r"<dtype: '(\w+)'>", r"tf.\1", said)
+        said = said.split(" <function")[0].split(" with input shapes")[0].replace('\\"', '"')
+        found[text] = f"{kind}: {said}"
         return None
 
 
 def _plain(value: Any) -> dict[str, Any]:
     array = np.asarray(value)
-    return {"dtype": str(array.dtype), "shape": list(array.shape), "values": array.reshape(-1).tolist()}
+    return {
+        "dtype": str(array.dtype),
+        "shape": list(array.shape),
+        "values": array.reshape(-1).tolist(),
+    }

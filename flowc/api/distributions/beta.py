@@ -14,7 +14,7 @@ from flowc.api.distributions.distribution import (
     equal_param_shapes,
 )
 from flowc.api.distributions.divergences import RegisterKL
-from flowc.api.distributions.parameters import defined_above, new_seed, positive
+from flowc.api.distributions.parameters import defined_above_one, new_seed, positive
 from flowc.api.framework import assertions as check
 from flowc.api.framework.scopes import name_scope, with_dependencies
 from flowc.api.math import elementwise as m
@@ -128,7 +128,7 @@ class Beta(BroadcastDistribution):
         found = (self.concentration1 - 1.0) / (self.total_concentration - 2.0)
         told = "Mode undefined when any concentration <= 1."
         both = [self.concentration1, self.concentration0]
-        return defined_above(found, both, 1.0, self.allow_nan_stats, told)
+        return defined_above_one(found, both, self.allow_nan_stats, told)
 
 
 @RegisterKL(Beta, Beta)

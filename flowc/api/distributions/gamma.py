@@ -16,7 +16,7 @@ from flowc.api.distributions.distribution import (
     equal_param_shapes,
 )
 from flowc.api.distributions.divergences import RegisterKL
-from flowc.api.distributions.parameters import defined_above, positive
+from flowc.api.distributions.parameters import defined_above_one, positive
 from flowc.api.framework import assertions as check
 from flowc.api.framework.basics import identity
 from flowc.api.framework.scopes import control_dependencies, name_scope
@@ -104,7 +104,7 @@ class Gamma(BroadcastDistribution):
     def _mode(self) -> Tensor:
         found = (self.concentration - 1.0) / self.rate
         told = "mode not defined when any concentration <= 1"
-        return defined_above(found, [self.concentration], 1.0, self.allow_nan_stats, told)
+        return defined_above_one(found, [self.concentration], self.allow_nan_stats, told)
 
 
 class Exponential(Gamma):

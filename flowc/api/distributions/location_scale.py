@@ -184,8 +184,8 @@ def _normal_cdf(z: Tensor) -> Tensor:
 
 
 def _normal_log_cdf(z: Tensor) -> Tensor:
-    """Far above 0 as minus the other tail, far below by the tail's asymptotic series: Abramowitz and
-    Stegun, 1964, 26.2.12, to its third term."""
+    """Far above 0 as minus the other tail, far below by the tail's asymptotic series: Abramowitz
+    and Stegun, 1964, 26.2.12, to its third term."""
     if z.base_dtype is None or z.base_dtype not in _LOG_CDF_BOUNDS:
         raise TypeError(f"x.dtype={z.dtype!r} is not supported.")
     low, high = _LOG_CDF_BOUNDS[z.base_dtype]

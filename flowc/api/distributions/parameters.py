@@ -117,11 +117,12 @@ def _whole(x: Tensor, message: str) -> Operation:
 def whole_counts(value: Any) -> Tensor:
     """Whole numbers from 0, as integers or floats: a run raises `InvalidArgumentError` for
     others."""
-    x = as_tensor(value, name="x")
-    checks = [check.assert_non_negative(x, message=f"'{x}' must be non-negative.")]
-    if not _is_integer(x):
-        checks.append(_whole(x, f"'{x}' cannot contain fractional components."))
-    return with_dependencies(checks, x)
+    with name_scope("embed_check_nonnegative_integer_form", values=[value]):
+        x = as_tensor(value, name="x")
+        checks = [check.assert_non_negative(x, message=f"'{x}' must be non-negative.")]
+        if not _is_integer(x):
+            checks.append(_whole(x, f"'{x}' cannot contain fractional components."))
+        return with_dependencies(checks, x)
 
 
 def whole_numbers_of(value: Any, dtype: DType) -> Tensor:
@@ -140,19 +141,19 @@ def _is_integer(x: Tensor) -> bool:
     return x.dtype is not None and x.dtype.is_integer
 
 
-def defined_above(
-    value: Tensor, parameters: list[Tensor], least: float, allow_nan: bool, message: str
+def defined_above_one(
+    value: Tensor, parameters: list[Tensor], allow_nan: bool, message: str
 ) -> Tensor:
-    """A statistic that is defined where all `parameters` are above `least`; elsewhere NaN, or an
+    """A statistic that is defined where all `parameters` are above 1; elsewhere NaN, or an
     `InvalidArgumentError` of the run."""
     if not allow_nan:
-        one = least * ones([], value.dtype)
+        one = ones([], value.dtype)
         return with_dependencies(
             [check.assert_less(one, p, message=message) for p in parameters], value
         )
-    is_defined = parameters[0] > least
+    is_defined = parameters[0] > 1.0
     for other in parameters[1:]:
-        is_defined = m.logical_and(is_defined, other > least)
+        is_defined = m.logical_and(is_defined, other > 1.0)
     return where_v2(is_defined, value, as_tensor(np.nan, value.dtype, "nan"))
 
 

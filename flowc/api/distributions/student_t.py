@@ -18,7 +18,7 @@ from flowc.api.distributions.distribution import (
     BroadcastDistribution,
     equal_param_shapes,
 )
-from flowc.api.distributions.parameters import defined_above, new_seed
+from flowc.api.distributions.parameters import defined_above_one, new_seed
 from flowc.api.framework import assertions as check
 from flowc.api.framework.basics import identity
 from flowc.api.framework.scopes import control_dependencies, name_scope
@@ -127,7 +127,7 @@ class StudentT(BroadcastDistribution):
 
     def _above_one(self, value: Tensor, what: str) -> Tensor:
         told = f"{what} not defined for components of df <= 1"
-        return defined_above(value, [self.df], 1.0, self.allow_nan_stats, told)
+        return defined_above_one(value, [self.df], self.allow_nan_stats, told)
 
     def _mode(self) -> Tensor:
         return identity(self.loc)
