@@ -69,6 +69,24 @@ def test_statistics_that_tensorflow_refuses() -> None:
         np.testing.assert_allclose(value.reshape(-1), BEYOND[text], rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("made", "sampled", "text"),
+    [
+        (4, 20, "d.Normal([0.0, 1.0], [1.0, 2.0])"),
+        (2, 16, "d.Bernoulli(logits=[0.0, 1.0])"),
+        (6, 18, "d.Categorical(logits=[[0.0, 1.0]])"),
+        (3, 39, "d.Beta([1.0, 2.0], 2.0)"),
+    ],
+)
+def test_as_many_nodes_as_tensorflows(made: int, sampled: int, text: str) -> None:
+    """The seed of a random node follows from how many nodes are before it."""
+    with tf.Graph().as_default() as graph:
+        distribution = eval(text, {"d": tf.distributions})
+        assert len(graph.get_operations()) == made
+        distribution.sample()
+        assert len(graph.get_operations()) == made + sampled
+
+
 def test_a_distribution_of_a_program() -> None:
     """One that says only how it draws and its log_prob, and a divergence registered for it."""
     d = tf.distributions

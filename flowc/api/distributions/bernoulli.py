@@ -64,7 +64,7 @@ class Bernoulli(BroadcastDistribution):
     def _batch_parameters(self) -> tuple[Tensor, ...]:
         return (self.logits,)
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         drawn = random_uniform(self._sample_shape(n), dtype=self.probs.dtype, seed=seed)
         return cast(drawn < self.probs, self.dtype)
 

@@ -76,11 +76,13 @@ class Beta(BroadcastDistribution):
     def _batch_parameters(self) -> tuple[Tensor, ...]:
         return (self.total_concentration,)
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
-        one = ones_like(self.total_concentration)
-        first = random_gamma([n], one * self.concentration1, dtype=self.dtype, seed=seed)
-        second_seed = new_seed(seed, "beta")
-        second = random_gamma([n], one * self.concentration0, dtype=self.dtype, seed=second_seed)
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+        one, zero = (
+            ones_like(self.total_concentration) * c
+            for c in (self.concentration1, self.concentration0)
+        )
+        first = random_gamma([n], one, dtype=self.dtype, seed=seed)
+        second = random_gamma([n], zero, dtype=self.dtype, seed=new_seed(seed, "beta"))
         return first / (first + second)
 
     def _log_prob(self, x: Tensor) -> Tensor:

@@ -10,12 +10,13 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.arrays.filling import ones, ones_like, sequence_mask, zeros_like
 from flowc.api.arrays.selection import where_v2
-from flowc.api.arrays.shaping import expand_dims, reshape, transpose
+from flowc.api.arrays.shaping import rank as rank_of
+from flowc.api.arrays.shaping import reshape, transpose
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.distributions.distribution import NOT_REPARAMETERIZED, BroadcastDistribution
 from flowc.api.distributions.divergences import RegisterKL
 from flowc.api.distributions.parameters import logits_and_probs, whole_numbers_of
-from flowc.api.framework.basics import cast
+from flowc.api.framework.basics import cast, identity
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import argmax, reduce_sum
 from flowc.api.nn.activations import log_softmax, softmax
@@ -45,11 +46,21 @@ class Categorical(BroadcastDistribution):
                 logits, probs, validate_args, scope, classes=True
             )
             shape = self._logits.shape.with_rank_at_least(1)
+            rank = None if shape.ndims is None else shape.ndims - 1
+            self._batch_rank = (
+                rank_of(self._logits) - 1 if rank is None else as_tensor(rank, name="batch_rank")
+            )
             sizes = shape_of(self._logits, name="logits_shape")
-            known = None if shape.ndims is None else shape[-1].value
-            self._event_size = sizes[-1]
-            if known is not None:
-                self._event_size = as_tensor(known, dtypes.i32, "event_size")
+            known = None if rank is None else shape[-1].value
+            self._event_size = (
+                sizes[-1] if known is None else as_tensor(known, dtypes.i32, "event_size")
+            )
+            is_known = rank is not None and shape[:-1].is_fully_defined()
+            self._batch_sizes = (
+                as_tensor(shape[:-1].as_list(), dtypes.i32, "batch_shape")
+                if is_known
+                else sizes[:-1]
+            )
         super().__init__(
             dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters,
             [self._logits, self._probs], scope,
@@ -74,9 +85,9 @@ class Categorical(BroadcastDistribution):
         return self.logits.shape[:-1] if self.logits.shape.ndims is not None else None
 
     def _batch_shape_tensor(self) -> Tensor:
-        return shape_of(self.logits)[:-1]
+        return identity(self._batch_sizes)
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         logits = self.logits
         if logits.shape.ndims != 2:
             logits = reshape(logits, [-1, self.event_size])
@@ -105,7 +116,7 @@ class Categorical(BroadcastDistribution):
         known = parameter.shape
         if x.shape.is_fully_defined() and known.is_fully_defined() and known[:-1] == x.shape:
             return x, parameter
-        rows = parameter * ones_like(expand_dims(x, -1), parameter.dtype)
+        rows = parameter * ones_like(x[..., None], parameter.dtype)
         k = x * ones(shape_of(rows)[:-1], x.dtype)
         if rows.shape.ndims is not None:
             k.set_shape(rows.shape[:-1])
@@ -115,7 +126,7 @@ class Categorical(BroadcastDistribution):
         return -reduce_sum(log_softmax(self.logits) * self.probs, axis=-1)
 
     def _mode(self) -> Tensor:
-        found = cast(argmax(self.logits, axis=-1), self.dtype)
+        found = cast(argmax(self.logits, axis=self._batch_rank), self.dtype)
         found.set_shape(self.batch_shape)
         return found
 

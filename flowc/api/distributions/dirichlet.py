@@ -11,7 +11,7 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.arrays.filling import one_hot, ones
 from flowc.api.arrays.selection import where_v2
-from flowc.api.arrays.shaping import concat, expand_dims, reshape
+from flowc.api.arrays.shaping import concat, reshape
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.distributions.distribution import (
     FULLY_REPARAMETERIZED,
@@ -86,7 +86,7 @@ class ConcentratedDistribution(Distribution):
         return shape_of(self.concentration)[-1:]
 
     def _shares(self) -> Tensor:
-        return self.concentration / expand_dims(self.total_concentration, -1)
+        return self.concentration / self.total_concentration[..., None]
 
 
 class Dirichlet(ConcentratedDistribution):
@@ -117,7 +117,7 @@ class Dirichlet(ConcentratedDistribution):
             found, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, [], scope
         )
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         drawn = random_gamma([n], self.concentration, dtype=self.dtype, seed=seed)
         return drawn / reduce_sum(drawn, -1, keepdims=True)
 
@@ -154,10 +154,10 @@ class Dirichlet(ConcentratedDistribution):
         return x * (self._scale() - x)
 
     def _scale(self) -> Tensor:
-        return m.rsqrt(1.0 + expand_dims(self.total_concentration, -1))
+        return m.rsqrt(1.0 + self.total_concentration[..., None])
 
     def _mode(self) -> Tensor:
-        room = expand_dims(self.total_concentration, -1) - self._classes()
+        room = self.total_concentration[..., None] - self._classes()
         found = (self.concentration - 1.0) / room
         if not self.allow_nan_stats:
             told = "Mode undefined when any concentration <= 1"
@@ -199,7 +199,7 @@ class DirichletMultinomial(ConcentratedDistribution):
         """How many draws."""
         return self._count
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         classes = self.event_shape_tensor()[0]
         drawn = random_gamma([n], self.concentration, dtype=self.dtype, seed=seed)
         second = new_seed(seed, "dirichlet_multinomial")
@@ -229,7 +229,7 @@ class DirichletMultinomial(ConcentratedDistribution):
         return x * (self.total_count * scale - x)
 
     def _scale(self) -> Tensor:
-        total = expand_dims(self.total_concentration, -1)
+        total = self.total_concentration[..., None]
         return m.sqrt((1.0 + total / self.total_count) / (1.0 + total))
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.arrays.shaping import concat, expand_dims, reshape
+from flowc.api.arrays.shaping import concat, reshape
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.arrays.static_values import broadcast_dynamic_shape, broadcast_static_shape
 from flowc.api.distributions import divergences
@@ -213,17 +213,20 @@ class Distribution:
         with self._name_scope(name, [sample_shape]):
             sizes = as_tensor(sample_shape, dtypes.i32, "sample_shape")
             known = constant_elements(sizes)
-            if sizes.shape.ndims is None:
-                sizes = reshape(sizes, [-1])
-            elif sizes.shape.ndims == 0:
-                sizes = expand_dims(sizes, 0)
-            count: Any = reduce_prod(sizes)
+            count: Any
             if known is not None:
-                count = as_tensor(math.prod(known.reshape(-1).tolist()), dtypes.i32)
+                plain = [int(size) for size in known.reshape(-1)]
+                sizes = as_tensor(plain, dtypes.i32) if known.ndim == 0 else sizes
+                count = math.prod(plain)
+            else:
+                plain = None
+                sizes = sizes if sizes.shape.ndims == 1 else reshape(sizes, [-1])
+                count = reduce_prod(sizes)
             drawn = self._sample_n(count, seed)
             found = reshape(drawn, concat([sizes, shape_of(drawn)[1:]], 0))
-            before = TensorShape(None if known is None else known.reshape(-1).tolist())
-            found.set_shape(before.concatenate(self.batch_shape).concatenate(self.event_shape))
+            found.set_shape(
+                TensorShape(plain).concatenate(self.batch_shape).concatenate(self.event_shape)
+            )
             return found
 
     # -- probabilities of values
@@ -337,7 +340,7 @@ class Distribution:
     def _event_shape_tensor(self) -> Tensor:
         raise self._lacks("event_shape_tensor")
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         raise self._lacks("sample_n")
 
     def _log_prob(self, x: Tensor) -> Tensor:
@@ -418,7 +421,7 @@ class BroadcastDistribution(Distribution):
     def _event_shape_tensor(self) -> Tensor:
         return constant([], dtypes.i32)
 
-    def _sample_shape(self, n: Tensor) -> Tensor:
+    def _sample_shape(self, n: Any) -> Tensor:
         return concat([[n], self.batch_shape_tensor()], 0)
 
 

@@ -70,7 +70,7 @@ class Gamma(BroadcastDistribution):
     def _batch_parameters(self) -> tuple[Tensor, ...]:
         return self.concentration, self.rate
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         return random_gamma([n], self.concentration, self.rate, self.dtype, seed)
 
     def _log_prob(self, x: Tensor) -> Tensor:
@@ -131,7 +131,7 @@ class Exponential(Gamma):
     def _log_survival_function(self, x: Tensor) -> Tensor:
         return self._log_prob(x) - m.log(self.rate)
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         # 0 itself would have an infinite logarithm.
         shape = concat([[n], shape_of(self.rate)], 0)
         drawn = random_uniform(shape, TINY[self.dtype], 1.0, self.dtype, seed)

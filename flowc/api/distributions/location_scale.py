@@ -89,7 +89,7 @@ class Normal(LocationScale):
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name, dict(locals()))
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         drawn = random_normal(self._sample_shape(n), dtype=self.dtype, seed=seed)
         return drawn * self.scale + self.loc
 
@@ -137,7 +137,7 @@ class Laplace(LocationScale):
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name, dict(locals()))
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         # -1 itself would have an infinite logarithm.
         kind = self.dtype.numpy.type
         least = np.nextafter(kind(-1.0), kind(0.0))

@@ -53,7 +53,7 @@ class Multinomial(Distribution):
             self._logits, self._probs = logits_and_probs(
                 logits, probs, validate_args, scope, classes=True
             )
-            self._expected = expand_dims(self._count, -1) * self._probs
+            self._expected = self._count[..., None] * self._probs
         super().__init__(
             self._probs.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters,
             [self._count, self._logits, self._probs], scope,
@@ -86,12 +86,12 @@ class Multinomial(Distribution):
     def _event_shape_tensor(self) -> Tensor:
         return shape_of(self._expected)[-1:]
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         """Each of the batch draws for itself: their counts may differ."""
         classes = self.event_shape_tensor()[0]
         draws = cast(self.total_count, dtypes.i32)
         draws = ones_like(self.logits[..., 0], draws.dtype) * draws
-        logits = ones_like(expand_dims(draws, -1), self.logits.dtype) * self.logits
+        logits = ones_like(draws[..., None], self.logits.dtype) * self.logits
 
         def drawn(row: Any) -> Tensor:
             found = multinomial(expand_dims(row[0], 0), row[1], seed)
@@ -108,7 +108,7 @@ class Multinomial(Distribution):
         return found + log_combinations(self.total_count, x)
 
     def _all_probs(self) -> Tensor:
-        return self.probs * expand_dims(ones_like(self.total_count), -1)
+        return self.probs * ones_like(self.total_count)[..., None]
 
     def _mean(self) -> Tensor:
         return identity(self._expected)

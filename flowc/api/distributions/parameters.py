@@ -13,7 +13,6 @@ import numpy as np
 from flowc import dtypes
 from flowc.api.arrays.filling import ones
 from flowc.api.arrays.selection import where_v2
-from flowc.api.arrays.shaping import expand_dims
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework import assertions as check
 from flowc.api.framework.basics import cast
@@ -173,4 +172,4 @@ def summing_to(total: Tensor, found: Tensor, message: str) -> Tensor:
 def covariance_of(one: Tensor, other: Tensor, variance: Tensor) -> Tensor:
     """The covariance of counts that share one total: minus an outer product, and the variance on
     the diagonal."""
-    return set_diag(-matmul(expand_dims(one, -1), expand_dims(other, -2)), variance)
+    return set_diag(-matmul(one[..., None], other[..., None, :]), variance)

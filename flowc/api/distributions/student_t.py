@@ -12,7 +12,7 @@ import numpy as np
 
 from flowc.api.arrays.filling import fill, ones, ones_like
 from flowc.api.arrays.selection import where_v2
-from flowc.api.arrays.shaping import concat, expand_dims
+from flowc.api.arrays.shaping import concat
 from flowc.api.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     BroadcastDistribution,
@@ -80,7 +80,7 @@ class StudentT(BroadcastDistribution):
     def _ones(self) -> Tensor:
         return ones(self.batch_shape_tensor(), self.dtype)
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         normal = random_normal(self._sample_shape(n), dtype=self.dtype, seed=seed)
         df = self.df * self._ones()
         second = new_seed(seed, "student_t")
@@ -97,7 +97,7 @@ class StudentT(BroadcastDistribution):
             + m.lgamma(half)
             - m.lgamma(0.5 * (self.df + 1.0))
         )
-        return -0.5 * (self.df + 1.0) * m.log1p(m.square(y) / self.df) - log_area
+        return -0.5 * (self.df + 1.0) * m.log1p(y**2.0 / self.df) - log_area
 
     def _cdf(self, x: Tensor) -> Tensor:
         y = (x - self.loc) / m.abs(self.scale)
@@ -105,8 +105,8 @@ class StudentT(BroadcastDistribution):
         return where_v2(y < 0.0, tail, 1.0 - tail)
 
     def _entropy(self) -> Tensor:
-        one = expand_dims(self._ones(), -1)
-        halves = concat([one * expand_dims(self.df, -1), one], -1) / 2.0
+        one = self._ones()[..., None]
+        halves = concat([one * self.df[..., None], one], -1) / 2.0
         between = m.digamma(0.5 * (self.df + 1.0)) - m.digamma(0.5 * self.df)
         return (
             m.log(m.abs(self.scale))

@@ -72,7 +72,7 @@ class Uniform(BroadcastDistribution):
     def _batch_parameters(self) -> tuple[Tensor, ...]:
         return self.low, self.high
 
-    def _sample_n(self, n: Tensor, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
         drawn = random_uniform(self._sample_shape(n), dtype=self.dtype, seed=seed)
         return self.low + self.range() * drawn
 
