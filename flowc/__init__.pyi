@@ -206,6 +206,7 @@ __all__ = [
     "disable_eager_execution",
     "disable_resource_variables",
     "disable_v2_behavior",
+    "distributions",
     "div",
     "div_no_nan",
     "divide",
@@ -1681,6 +1682,7 @@ from flowc.api.stubs import quantization as quantization
 from flowc.api.stubs import signal as signal
 from flowc.api.stubs import spectral as spectral
 from flowc.api.stubs import data as data
+from flowc.api.stubs import distributions as distributions
 from flowc.api.stubs import testing as testing
 from flowc.api.stubs import sysconfig as sysconfig
 from flowc.api.stubs import io as io

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from flowc.api import (
     array_exports,
     data_exports,
+    distribution_exports,
     extension_exports,
     input_exports,
     matrix_exports,
@@ -493,6 +494,7 @@ def _merged(*tables: Mapping[str, str]) -> dict[str, str]:
 _MORE = (
     array_exports,
     data_exports,
+    distribution_exports,
     extension_exports,
     input_exports,
     matrix_exports,

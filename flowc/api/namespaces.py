@@ -51,7 +51,6 @@ INSTEAD = {
     "contrib.summary": "`tf.summary`",
     "contrib.training": "`tf.train`; HParams: a class of Python's, types.SimpleNamespace",
     "distribute": "one process; a step uses all cores",
-    "distributions": "`tf.random` and the formulas of `tf.math`",
     "estimator": "`tf.train.MonitoredTrainingSession`",
     "enable_eager_execution": "graphs and Sessions",
     "enable_v2_behavior": "graphs and Sessions",

@@ -149,7 +149,14 @@ def assert_near(
         bound = elementwise.add(atol, elementwise.multiply(rtol, elementwise.abs(y)))
         near = elementwise.less_equal(elementwise.abs(elementwise.subtract(x, y)), bound)
         what = f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}"
-        shown = [message or "", what, f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
+        shown = [
+            f"{message}.  " if message else "",
+            what,
+            f"x ({x.name}) = ",
+            x,
+            f"y ({y.name}) = ",
+            y,
+        ]
         return Assert(reduce_all(near), shown if data is None else data, summarize)
 
 

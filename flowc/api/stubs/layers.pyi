@@ -118,9 +118,12 @@ def batch_normalization(inputs: Any, axis: Any = -1, momentum: float = 0.99, eps
     """Batch normalisation by Ioffe and Szegedy, 2015 (arXiv:1502.03167).
     
         `axis`: that of the features. `momentum`: how much of the kept statistics a step keeps. `fused`:
-        one op for images (the default where it fits). Raises `ValueError` for an axis outside the rank
-        and an unknown number of features, `UnimplementedError` for `renorm`, `virtual_batch_size` and
-        `adjustment`.
+        one op for images (the default where it fits). `renorm`: batch renormalisation by Ioffe, 2017
+        (arXiv:1702.03275), whose corrections `renorm_clipping` bounds by `rmin`, `rmax` and `dmax`.
+        `virtual_batch_size`: as many parts of a batch, each with its own statistics. `adjustment`: of
+        the batch's sizes, the scale and offset of a step that trains. Raises `ValueError` for an axis
+        outside the rank, an unknown number of features, other keys of `renorm_clipping`, a
+        `virtual_batch_size` below 1 and arguments that exclude each other.
         
     
     Makes a `BatchNormalization` and calls it with `inputs`."""
