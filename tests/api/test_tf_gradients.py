@@ -55,9 +55,7 @@ TensorArrayWrite TensorArrayWriteV2
 """
 # What TensorFlow has a gradient of, and flowc not yet.
 MISSING = """
-CSRSparseMatrixToDense CSRSparseMatrixToSparseTensor DenseToCSRSparseMatrix EagerPyFunc
-SparseMatrixAdd SparseMatrixMatMul SparseMatrixSoftmax SparseMatrixSparseMatMul
-SparseMatrixTranspose SparseTensorToCSRSparseMatrix
+EagerPyFunc
 """
 
 

@@ -223,3 +223,15 @@ def test_axes_that_are_none_are_known_wherever_they_come_from() -> None:
     x = b.parameter("x", tensor_type("f32", (symbol("n"), 3)))
     none = b.parameter("axes", tensor_type("i32", (0,)))
     assert b.sum(x, none).dims == x.dims
+
+
+def test_the_gradient_of_a_product_takes_ranks_and_axes_of_the_run() -> None:
+    with flowc.Graph().as_default():
+        x, axes = flowc.placeholder(flowc.float32), flowc.placeholder(flowc.int32)
+        (gradient,) = flowc.gradients(flowc.reduce_prod(x, axes), x)
+        data = floats(1, 2, 3, 4, 0, 2).reshape(2, 3)
+        with flowc.Session() as session:
+            last = session.run(gradient, {x: data, axes: [-1]})
+            everything = session.run(gradient, {x: data, axes: [0, 1]})
+    assert last.tolist() == [[6, 3, 2], [0, 8, 0]]
+    assert everything.tolist() == [[0, 0, 0], [0, 48, 0]]

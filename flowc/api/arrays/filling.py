@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from flowc import dtypes
 from flowc.api.arrays.shaping import broadcast_to, expand_dims, rank, reshape, shape, size, stack
 from flowc.api.framework.basics import cast, constant
@@ -187,12 +189,16 @@ def sequence_mask(
     with name_scope(name, "SequenceMask", [lengths, maxlen]):
         rows = as_tensor(lengths)
         if maxlen is None:
-            most = output("Max", rows, range(rank(rows)), keep_dims=False)
+            known = rows.shape.ndims
+            axes = range(rank(rows)) if known is None else constant(np.arange(known), dtypes.i32)
+            most = output("Max", rows, axes, keep_dims=False)
             maxlen = elementwise.maximum(constant(0, most.dtype), most)
-        limit = as_tensor(maxlen, preferred=rows.dtype)
+        limit = as_tensor(maxlen)
         columns = output("Range", constant(0, limit.dtype), limit, constant(1, limit.dtype))
-        found = elementwise.less(columns, cast(expand_dims(rows, -1), limit.dtype))
-        return cast(found, dtype)
+        matrix = output("Cast", expand_dims(rows, -1), DstT=limit.dtype)
+        found = elementwise.less(columns, matrix)
+        wanted = dtypes.bool_ if dtype is None else dtypes.as_dtype(dtype)
+        return found if wanted is dtypes.bool_ else output("Cast", found, DstT=wanted)
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:

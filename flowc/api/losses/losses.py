@@ -22,7 +22,7 @@ from flowc.api.framework.scopes import name_scope
 from flowc.api.losses.collection import add_loss
 from flowc.api.losses.weighting import (
     LossReduction,
-    checked_weights,
+    assert_broadcastable,
     compute_weighted_loss,
     num_present,
 )
@@ -31,7 +31,7 @@ from flowc.api.math.reductions import one_of, reduce_sum
 from flowc.api.nn import losses as nn
 from flowc.api.nn.activations import relu
 from flowc.api.variables.graph_keys import GraphKeys
-from flowc.graph import Tensor
+from flowc.graph import Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 
 _MEAN = LossReduction.SUM_BY_NONZERO_WEIGHTS
@@ -139,7 +139,8 @@ def huber_loss(
         distance = m.abs(m.subtract(x, y))
         near = m.minimum(distance, delta)
         far = m.subtract(distance, near)
-        losses = m.add(m.multiply(0.5, m.multiply(near, near)), m.multiply(delta, far))
+        half = as_tensor(0.5, dtype=near.dtype)
+        losses = m.add(m.multiply(half, m.multiply(near, near)), m.multiply(delta, far))
         return compute_weighted_loss(losses, weights, opened, loss_collection, reduction)
 
 
@@ -172,15 +173,16 @@ def mean_pairwise_squared_error(
     the predictions and that of the labels, a float32 scalar. Raises as `mean_squared_error`."""
     with _pair(scope, "mean_pairwise_squared_error", predictions, labels) as (_, x, y):
         factors = cast(weights, dtypes.f32)
-        with checked_weights(factors, y):
+        with get_default_graph().control_dependencies(assert_broadcastable(factors, y)):
             errors = m.subtract(x, y)
             axes = range_(1, rank(errors))
             squares = reduce_sum(m.square(errors), axis=axes, keepdims=True)
-            count = num_present(errors, factors, axes, keep=True)
+            count = num_present(errors, factors, per_row=True)
             of_squares = 2.0 * m.div_no_nan(squares, m.maximum(count - 1, 0), name="value")
             total = reduce_sum(errors, axis=axes, keepdims=True)
+            squared = m.square(total)
             pairs = m.maximum(m.multiply(count, count - 1), 0)
-            of_sums = 2.0 * m.div_no_nan(m.square(total), pairs, name="value")
+            of_sums = 2.0 * m.div_no_nan(squared, pairs, name="value")
             loss = reduce_sum(m.multiply(of_squares - of_sums, factors))
             any_present = m.greater(reduce_sum(count), 0)
             loss = where(any_present, loss, zeros_like(loss), name="value")

@@ -6,24 +6,24 @@ collection. Invariant: weights have rank 0, or the rank of the losses with equal
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.api.arrays.filling import ones_like, zeros_like
+from flowc.api.arrays.filling import range as range_
 from flowc.api.arrays.selection import where
+from flowc.api.arrays.shaping import rank, size
 from flowc.api.arrays.shaping import shape as shape_of
-from flowc.api.arrays.shaping import size
 from flowc.api.framework.basics import cast
 from flowc.api.framework.checks import Assert
-from flowc.api.framework.scopes import name_scope
+from flowc.api.framework.scopes import name_scope, no_op
 from flowc.api.losses.collection import add_loss
 from flowc.api.math.elementwise import div_no_nan, equal, logical_or, multiply
 from flowc.api.math.reductions import reduce_all, reduce_sum
 from flowc.api.variables.graph_keys import GraphKeys
-from flowc.graph import Tensor, get_default_graph
+from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 
 
@@ -76,58 +76,79 @@ def compute_weighted_loss(
     LossReduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
         values = as_tensor(losses)
-        with checked_weights(weights, values):
+        with get_default_graph().control_dependencies(assert_broadcastable(weights, values)):
             kind = values.dtype
             elements = cast(values, dtypes.f32)
             factors = cast(weights, dtypes.f32)
             weighted = multiply(elements, factors)
-            loss = _reduced(weighted, factors, reduction)
+            loss = _reduced(weighted, elements, factors, reduction)
             loss = cast(loss, kind)
         add_loss(loss, loss_collection)
         return loss
 
 
-def _reduced(weighted: Tensor, weights: Tensor, reduction: str) -> Tensor:
+def _reduced(weighted: Tensor, losses: Tensor, weights: Tensor, reduction: str) -> Tensor:
     if reduction == LossReduction.NONE:
         return weighted
     total = reduce_sum(weighted)
     if reduction == LossReduction.SUM:
         return total
     if reduction == LossReduction.MEAN:
-        count = reduce_sum(ones_like(weighted) * weights)
+        count = reduce_sum(ones_like(losses) * weights)
     elif reduction == LossReduction.SUM_OVER_BATCH_SIZE:
-        count = cast(size(weighted), dtypes.f32)
+        with name_scope("num_elements") as scope:
+            count = cast(size(losses, name=scope), dtypes.f32)
     else:
-        count = num_present(weighted, weights)
+        count = num_present(losses, weights)
+    total = reduce_sum(total)  # TensorFlow sums the sum
     return div_no_nan(total, count, name="value")
 
 
-def num_present(values: Tensor, weights: Tensor, axis: Any = None, keep: bool = False) -> Tensor:
-    """How many elements have a weight that is not zero (along `axis`)."""
-    with name_scope("num_present"):
+def num_present(values: Tensor, weights: Tensor, per_row: bool = False) -> Tensor:
+    """How many elements have a weight that is not zero: of all, or of each row, with the other axes
+    kept as size 1."""
+    with name_scope("num_present") as scope:
         present = where(equal(weights, 0.0), zeros_like(weights), ones_like(weights))
-        if weights.shape.ndims == 0 and axis is None:
-            return present * cast(size(values), dtypes.f32)
-        return reduce_sum(present * ones_like(values, dtypes.f32), axis=axis, keepdims=keep)
+        present = broadcast_weights(present, values)
+        axes = range_(1, rank(present)) if per_row else None
+        return reduce_sum(present, axis=axes, keepdims=per_row, name=scope)
 
 
-def checked_weights(weights: Any, values: Tensor) -> AbstractContextManager[Any]:
-    """Operations made inside compute with weights that broadcast to `values`. Raises `ValueError`
-    where they are known not to."""
-    factors = weights if isinstance(weights, Tensor) else as_tensor(weights, name="weights")
-    rank, wanted = factors.shape.ndims, values.shape.ndims
-    if rank in (0, None) or wanted is None:
-        return nullcontext()
-    pairs = list(zip(factors.shape.as_list(), values.shape.as_list()))
-    if rank != wanted or any(w not in (1, v, None) and v is not None for w, v in pairs):
-        raise ValueError(
-            f"weights can not be broadcast to values. values.rank={wanted}. weights.rank={rank}. "
-            f"values.shape={values.shape}. weights.shape={factors.shape}. Received "
-            f"weights={factors}, values={values}"
-        )
-    if all(w == 1 or (w == v and w is not None) for w, v in pairs):
-        return nullcontext()
-    found, needed = shape_of(factors), shape_of(values)
-    fits = reduce_all(logical_or(equal(found, needed), equal(found, np.int32(1))))
-    said = ["weights can not be broadcast to values.", "weights.shape=", found, needed]
-    return get_default_graph().control_dependencies([Assert(fits, said)])
+def broadcast_weights(weights: Tensor, values: Tensor) -> Tensor:
+    """The weight of each of `values`, in their dtype. Raises as `compute_weighted_loss`."""
+    with name_scope("broadcast_weights") as scope:
+        sizes, wanted = weights.shape, values.shape
+        if sizes.is_fully_defined() and wanted.is_fully_defined() and sizes == wanted:
+            return weights
+        with get_default_graph().control_dependencies(assert_broadcastable(weights, values)):
+            return multiply(weights, ones_like(values), name=scope)
+
+
+def assert_broadcastable(weights: Any, values: Tensor) -> list[Operation]:
+    """What must run before a computation with weights that broadcast to `values`. Raises
+    `ValueError` where they are known not to."""
+    with name_scope("assert_broadcastable") as scope:
+        with name_scope("weights") as own:
+            factors = as_tensor(weights, name=own)
+            found = shape_of(factors, name="shape")
+            rank(factors, name="rank")
+        with name_scope("values"):
+            needed = shape_of(values, name="shape")
+            rank(values, name="rank")
+        count, wanted = factors.shape.ndims, values.shape.ndims
+        if count is None or wanted is None:
+            return []
+        if count == 0:
+            return [no_op(name="static_scalar_check_success")]
+        pairs = list(zip(factors.shape.as_list(), values.shape.as_list()))
+        if count != wanted or any(w not in (1, v, None) and v is not None for w, v in pairs):
+            raise ValueError(
+                f"weights can not be broadcast to values. values.rank={wanted}. "
+                f"weights.rank={count}. values.shape={values.shape}. "
+                f"weights.shape={factors.shape}. Received weights={factors}, values={values}"
+            )
+        if all(w == 1 or (w == v and w is not None) for w, v in pairs):
+            return [no_op(name="static_dims_check_success")]
+        fits = reduce_all(logical_or(equal(found, needed), equal(found, np.int32(1))))
+        said = ["weights can not be broadcast to values.", "weights.shape=", found, needed]
+        return [Assert(fits, said, name=scope)]

@@ -13,7 +13,7 @@ from flowc import dtypes
 from flowc.api.arrays.filling import ones_like, zeros
 from flowc.api.arrays.shaping import expand_dims, squeeze
 from flowc.api.framework.basics import cast
-from flowc.api.losses.weighting import checked_weights
+from flowc.api.losses.weighting import assert_broadcastable
 from flowc.api.math.elementwise import div_no_nan, maximum
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.variables import Variable
@@ -77,5 +77,5 @@ def fitted(weights: Any, values: Tensor) -> Tensor:
 def broadcast_weights(weights: Any, values: Tensor) -> Tensor:
     """The weight of each of `values`, as f32. Raises as `compute_weighted_loss`."""
     factors = cast(fitted(weights, values), dtypes.f32)
-    with checked_weights(factors, values):
+    with get_default_graph().control_dependencies(assert_broadcastable(factors, values)):
         return factors * ones_like(values, dtypes.f32)

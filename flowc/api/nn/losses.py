@@ -127,8 +127,9 @@ def sparse_softmax_cross_entropy_with_logits(
     `TypeError` for other dtypes, `ValueError` where the rank of the labels is not that of the
     logits less one, or one is missing."""
     _need_both("sparse_softmax_cross_entropy_with_logits", labels, logits)
-    with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]) as scope:
+    with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
         z, x = as_tensor(labels), as_tensor(logits)
+        sizes = arrays.shape(z)
         if x.shape.ndims is not None and z.shape.ndims not in (None, x.shape.ndims - 1):
             raise ValueError(
                 f"`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: labels.shape="
@@ -136,10 +137,10 @@ def sparse_softmax_cross_entropy_with_logits(
                 f"{x.shape.ndims}"
             )
         if x.shape.ndims == 2:
-            return call("SparseSoftmaxCrossEntropyWithLogits", x, z, name=scope)[0]
+            return call("SparseSoftmaxCrossEntropyWithLogits", x, z, name=name)[0]
         flat = _two_dimensional(x), arrays.reshape(z, [-1])
-        found = call("SparseSoftmaxCrossEntropyWithLogits", *flat, name=scope)
-        return arrays.reshape(found[0], arrays.shape(z))
+        found = call("SparseSoftmaxCrossEntropyWithLogits", *flat, name=name)
+        return arrays.reshape(found[0], sizes)
 
 
 def log_poisson_loss(

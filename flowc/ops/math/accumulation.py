@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from flowc.ir.extraction import Bound, Extractor, SparseMatrix
 from flowc.ir.lowering import Elementwise
-from flowc.ir.op import define
+from flowc.ir.op import Attrs, define
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.lists.host_variants import sum_of_variants
 from flowc.ops.lists.list_operations import sum_of_lists
 from flowc.ops.math.elementwise import Array, equal_dims
+from flowc.ops.sparse.matrices import sum_of_matrices
 
 
 def _sum(k: Any, *elements: Any) -> Any:
@@ -38,6 +41,12 @@ def _copies(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return (dy,) * len(node.inputs)
 
 
+def _sum_of_held(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    """Of variants: lists, or sparse matrices."""
+    of_matrices = isinstance(inputs[0], SparseMatrix)
+    return (sum_of_matrices if of_matrices else sum_of_lists)(x, inputs, attrs)
+
+
 add_n = define(
     "add_n",
     "AddN(inputs: N*T; N: int >= 1, T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64,"
@@ -49,7 +58,7 @@ add_n = define(
     gradient=_copies,
     content=lambda inputs: np.asarray(_sum_of_arrays(*inputs)),
     examples=("T[7] T[7]", "T[2,3] T[2,3] T[2,3]", "T[]", "T[0,2] T[0,2]"),
-    on_lists=sum_of_lists,
+    on_lists=_sum_of_held,
     on_variants=sum_of_variants,
 )
 

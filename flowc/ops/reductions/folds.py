@@ -15,7 +15,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import InvalidModelError, UnimplementedError
+from flowc.errors import InvalidModelError
 from flowc.ir.dims import Dim, maximum, minimum
 from flowc.ir.lowering import Reduction
 from flowc.ir.op import Inference, Op, define
@@ -301,22 +301,32 @@ def _extremum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 def _product_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     """The product of the other elements: of those before and those after, over all axes at once."""
     x, axes = node.inputs
-    known, rank = b.elements_of(axes), b.rank_of(x)
-    if known is None:
-        raise UnimplementedError("the gradient of Prod needs constant axes", node=node.name)
-    folded = sorted({int(a) % rank for a in known.reshape(-1)})
-    order = [*folded, *(a for a in range(rank) if a not in folded)]
-    back = np.argsort(np.array(order, np.int32)).astype(np.int32)
-    moved = b.transpose(x, np.array(order, np.int32))
+    order, back, folded = _folded_first(b, x, axes)
+    moved = b.transpose(x, order)
     sizes = b.shape_of(moved)
     counts = [b.prod(s, np.array([0], np.int32)) for s in (
-        b.slice(sizes, (0,), (len(folded),)), b.slice(sizes, (len(folded),), (-1,))
+        b.slice(sizes, (0,), folded), b.slice(sizes, folded, (-1,))
     )]  # fmt: skip
     lanes = b.reshape(moved, b.pack(*counts, axis=0))
     before = b.cumprod(lanes, np.int32(0), exclusive=True)
     after = b.cumprod(lanes, np.int32(0), exclusive=True, reverse=True)
     others = b.reshape(b.mul(conjugate(b, before), conjugate(b, after)), sizes)
     return b.mul(_kept(b, node, dy), b.transpose(others, back))
+
+
+def _folded_first(b: GradientBuilder, x: Any, axes: Any) -> tuple[Any, Any, Any]:
+    """An order of the axes of `x` that begins with those folded, the way back from it, and how many
+    these are, as a vector of one."""
+    known, dims = b.elements_of(axes), b.dims_of(x)
+    if known is None or dims is None:
+        rank = b.rank(x)
+        places = b.floor_mod(b.reshape(b.cast(axes, DstT=dtypes.i32), (-1,)), rank)
+        others, _ = b.list_diff(b.range(0, rank, 1), places)
+        order = b.concat(places, others, np.int32(0))
+        return order, b.invert_permutation(order), b.shape_of(places)
+    folded = sorted({int(a) % len(dims) for a in known.reshape(-1)})
+    order = np.array([*folded, *(a for a in range(len(dims)) if a not in folded)], np.int32)
+    return order, np.argsort(order).astype(np.int32), (len(folded),)
 
 
 def _euclidean_norm_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:

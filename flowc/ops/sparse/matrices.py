@@ -8,6 +8,7 @@ order, and every op is written with those of sparse and dense tensors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from flowc.ir.extraction import Bound, Extractor, SparseMatrix
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Inference, NeedsContent, define, op_named
 from flowc.ir.types import Dims
+from flowc.ops.sparse.matrix_gradients import MATRIX_GRADIENTS
 from flowc.ops.state.variables import value_of
 
 _NUMBER = "{f32, f64, c64, c128}"
@@ -172,12 +174,24 @@ def _transpose(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
 def _add(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     factors = [value_of(x, bound) for bound in inputs[2:]]
     dtype = factors[0].type.dtype
-    scaled: list[Value] = []
+    scaled: list[SparseMatrix] = []
     for bound, factor in zip(inputs[:2], factors):
         places, values, shape = _matrix(x, bound, dtype).elements
-        scaled += [places, x.b.mul(values, factor), shape]
+        scaled.append(SparseMatrix((places, x.b.mul(values, factor), shape)))
+    return [_sum(x, *scaled)]
+
+
+def _sum(x: Extractor, first: SparseMatrix, second: SparseMatrix) -> SparseMatrix:
+    dtype = first.elements[1].type.dtype
     real = {dtypes.c64: np.float32, dtypes.c128: np.float64}.get(dtype, dtype.numpy)
-    return [_made(x, *x.b.sparse_add(*scaled, x.b.const(np.zeros((), real))))]
+    kept = x.b.const(np.zeros((), real))
+    return _made(x, *x.b.sparse_add(*first.elements, *second.elements, kept))
+
+
+def sum_of_matrices(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    """AddN of sparse matrices, which gradients of one that is used twice take."""
+    dtype = _matrix(x, inputs[0]).elements[1].type.dtype
+    return [reduce(partial(_sum, x), [_matrix(x, bound, dtype) for bound in inputs])]
 
 
 def _scale(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -374,4 +388,10 @@ _RECORDS: tuple[tuple[str, _Emit, str], ...] = (
 )
 for _name, _emit, _signature in _RECORDS:
     _infer: Any = _infer_matrix if _signature.endswith("variant") else _known_when_extracted
-    define(_name, _signature, infer=_infer, lowering=Extracted(_emit))
+    define(
+        _name,
+        _signature,
+        infer=_infer,
+        lowering=Extracted(_emit),
+        gradient=MATRIX_GRADIENTS.get(_name),
+    )
