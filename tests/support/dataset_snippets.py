@@ -77,6 +77,7 @@ zip_not: d = D.zip((D.range(3), 4))
 enumerate: d = D.from_tensor_slices(["a", "b"]).enumerate(start=5)
 cache: d = D.range(3).map(lambda x: x + tf.cast(tf.random_uniform([], 0, 9, tf.int32, seed=1), tf.int64)).cache().repeat(2)
 cache_file: d = D.range(3).cache(folder + "kept").repeat(2)
+prefetch_negative: d = D.range(5).prefetch(-2)
 prefetch: d = D.range(5).map(lambda x: x * 3).prefetch(2)
 batch: d = D.range(7).batch(3)
 batch_drop: d = D.range(7).batch(3, drop_remainder=True)
@@ -100,6 +101,7 @@ flat_map_nested: d = D.range(3).flat_map(lambda x: D.range(2).map(lambda y: x * 
 flat_map_slices: d = D.from_tensor_slices([[1, 2], [3, 4]]).flat_map(D.from_tensor_slices)
 flat_map_not: d = D.range(3).flat_map(lambda x: x)
 interleave: d = D.range(1, 5).interleave(lambda x: D.from_tensors(x).repeat(5), cycle_length=2, block_length=3)
+interleave_no_block: d = D.range(3).interleave(lambda x: D.range(x), cycle_length=2, block_length=0)
 interleave_short: d = D.range(7).interleave(lambda x: D.from_tensors(x).repeat(x % 3), cycle_length=3, block_length=1)
 interleave_blocks: d = D.range(5).interleave(lambda x: D.range(x, x + 4), cycle_length=3, block_length=2)
 interleave_parallel: d = D.range(7).interleave(lambda x: D.from_tensors(x).repeat(x % 3 + 1), cycle_length=3, block_length=2, num_parallel_calls=2)
@@ -170,6 +172,8 @@ fixed_length: d = tf.data.FixedLengthRecordDataset(folder + "a.bin", 3, header_b
 fixed_length_odd: d = tf.data.FixedLengthRecordDataset(folder + "a.bin", 4)
 tf_records: d = tf.data.TFRecordDataset([folder + "a.tfr"])
 tf_records_damaged: d = tf.data.TFRecordDataset([folder + "bad.tfr"])
+text_carriage_returns: d = tf.data.TextLineDataset(folder + "returns.lines").concatenate(tf.data.TextLineDataset(folder + "returns.fields"))
+csv_carriage_returns: d = E.CsvDataset(folder + "returns.fields", ["", "z"]).concatenate(E.CsvDataset(folder + "returns.fields", ["", "z"], header=True, use_quote_delim=False))
 csv: d = E.CsvDataset(folder + "a.csv", [tf.float32, [0], "none"], header=True)
 csv_columns: d = E.CsvDataset(folder + "a.csv", [[1.5], tf.string], header=True, select_cols=[0, 2])
 csv_required: d = E.CsvDataset(folder + "a.csv", [tf.float32, tf.int32, tf.string], header=True)
@@ -225,6 +229,10 @@ def write_files(folder: str) -> None:
         file.write(b"one\ntwo\r\n\nfour\n")
     with open(folder + "b.txt", "wb") as file:
         file.write(b"five\nsix")
+    with open(folder + "returns.lines", "wb") as file:
+        file.write(b"a\rb\r\r\n\r\nc\r\rd\r\ne\r")
+    with open(folder + "returns.fields", "wb") as file:
+        file.write(b'a,b\r\n1,"x\r\ny\rz"\r2,"w"\r\n3,"v"\r')
     with closing(sqlite3.connect(folder + "a.db")) as database:
         database.execute("drop table if exists t")
         database.execute("create table t(a integer, b text, c real, d)")

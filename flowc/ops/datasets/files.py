@@ -146,7 +146,7 @@ class _TextLines(FileDataset):
     def read(self, name: str, run: HostRun) -> Iterator[bytes]:
         with self.stream(name, run) as stream:
             for line in lines_of(stream):
-                yield line[:-1] if line.endswith(b"\r") else line
+                yield line.replace(b"\r", b"")  # wherever they are, as TensorFlow does
 
 
 class _Records(FileDataset):
