@@ -21,6 +21,7 @@ from flowc.ir.host_run import HostRun, held
 from flowc.ops.datasets.dataset import Array, Element, Items, IterationContext, OneByOne, one
 from flowc.ops.datasets.files import FileDataset, FileItems
 from flowc.ops.datasets.records import Given, define_dataset
+from flowc.records.byte_stream import Mark
 from flowc.records.lines import lines_of
 
 _Line = tuple[bytes, int, str]  # a record, the number of its first line, the file
@@ -66,7 +67,7 @@ class _Csv(FileDataset):
     def items(self, context: IterationContext) -> Items:
         return _Parsed(FileItems(self.names, self.read, context), self)
 
-    def read(self, name: str, run: HostRun) -> Iterator[Any]:
+    def read(self, name: str, run: HostRun, mark: Mark) -> Iterator[Any]:
         """The records of a file: each as text, with the number of its first line and the file."""
         lines = self._lines(name, run)
         if self._has_header and next(lines, None) is None:
