@@ -161,6 +161,18 @@ sparse_slices: d = D.from_tensor_slices(tf.SparseTensor([[0, 1], [1, 0], [1, 2]]
 sparse_batch: d = D.from_tensor_slices(tf.SparseTensor([[0, 1], [1, 0], [1, 2]], [5, 6, 7], [3, 3])).batch(2)
 sparse_map: d = D.range(3).map(lambda x: tf.SparseTensor([[x]], [x * 2], [4])).map(lambda s: (s, s.values + 1))
 sparse_row_slices: d = D.from_sparse_tensor_slices(tf.SparseTensor([[0, 1], [2, 0]], [5, 6], [3, 4]))
+ragged: d = D.from_tensors((RT.from_row_splits([1, 2, 3], LS([0, 2, 2, 3])), 5)).repeat(2)
+ragged_slices: d = D.from_tensor_slices({"a": RT.from_row_splits([1, 2, 3], LS([0, 2, 2, 3])), "b": [7, 8, 9]})
+ragged_of_rows: d = D.from_tensor_slices(RT.from_row_splits(RT.from_row_splits(["a", "b", "c"], LS([0, 1, 3, 3])), LS([0, 2, 2, 3])))
+ragged_batch: d = D.from_tensor_slices(RT.from_row_splits([[1, 2], [3, 4], [5, 6]], LS([0, 2, 2, 3]))).shuffle(2, seed=3).batch(2)
+ragged_batches: d = D.from_tensor_slices(RT.from_row_splits(RT.from_row_splits([1, 2, 3], LS([0, 1, 3, 3])), LS([0, 2, 2, 3]))).batch(2).batch(2)
+ragged_map: d = D.range(4).map(lambda x: (RT.from_row_lengths(tf.range(x), tf.reshape(x, [1])), x)).batch(3)
+ragged_mapped: d = D.from_tensor_slices(RT.from_row_splits([1, 2, 3], LS([0, 2, 2, 3]))).batch(2).map(lambda r: (r.values * 2, r.row_splits, r))
+ragged_sizes: d = D.from_tensor_slices(RT.from_row_splits([1, 2, 3], LS([0, 2, 2, 3]))).filter(lambda r: tf.size(r) < 2).map(lambda r: (tf.shape(r), tf.rank(r), r))
+ragged_rows: d = D.from_tensors((RT.from_row_splits([1, 2, 3], LS([0, 2, 2, 3])), [1, 2, 3])).apply(E.unbatch()).batch(2)
+sparse_rows: d = D.from_tensors(tf.SparseTensor([[0, 1], [1, 0], [1, 2]], [5, 6, 7], [2, 3])).apply(E.unbatch())
+dense_to_ragged: d = D.range(5).map(lambda x: (tf.fill([x], x), x)).apply(E.dense_to_ragged_batch(2))
+dense_to_ragged_axes: d = D.range(1, 6).map(lambda x: {"a": tf.fill([x, 2, 6 - x], x), "b": tf.fill([x - 1, x, 2], 0.5)}).apply(E.dense_to_ragged_batch(2, True))
 dense_to_sparse: d = D.range(1, 5).map(lambda x: tf.fill([x], x)).apply(E.dense_to_sparse_batch(2, [5]))
 text_lines: d = tf.data.TextLineDataset([folder + "a.txt", folder + "b.txt"])
 text_lines_gzip: d = tf.data.TextLineDataset(folder + "a.txt.gz", "GZIP").skip(1)
@@ -294,6 +306,8 @@ def programs() -> dict[str, str]:
 
 def plain(value: Any) -> Any:
     """A fetched element as JSON has it, with the dtypes of its arrays."""
+    if hasattr(value, "row_splits"):
+        return ["ragged", plain(value.values), plain(value.row_splits)]
     if hasattr(value, "dense_shape"):
         return ["sparse", *(plain(part) for part in value)]
     if isinstance(value, dict):
@@ -387,6 +401,8 @@ def names_of(tf: Any, folder: str) -> dict[str, Any]:
         "np": np,
         "D": tf.data.Dataset,
         "E": tf.data.experimental,
+        "RT": tf.RaggedTensor,
+        "LS": lambda numbers: np.array(numbers, np.int64),
         "Point": Point,
         "collections": collections,
         "folder": folder,

@@ -15,7 +15,8 @@ from flowc.graph.building.creation import create
 
 
 class Optional:
-    """What may have a value. `from_value`, `empty` and `get_next_as_optional` make them."""
+    """What may have a value. `from_value`, `empty` and `get_next_as_optional` make them.
+    Raises nothing."""
 
     def __init__(self, tensor: Tensor, element_spec: Any) -> None:
         self._tensor = tensor
