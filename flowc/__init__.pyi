@@ -51,6 +51,7 @@ __all__ = [
     "Program",
     "QueueBase",
     "RaggedTensor",
+    "RaggedTensorSpec",
     "RandomShuffleQueue",
     "ReaderBase",
     "RegisterGradient",
@@ -712,6 +713,7 @@ from flowc.api.control_flow.functional import scan as scan
 from flowc.api.control_flow.loops import while_loop as while_loop
 from flowc.api.control_flow.tensor_array import TensorArray as TensorArray
 from flowc.api.data.structure import ComponentSpec as TensorSpec
+from flowc.api.data.structure import RaggedTensorSpec as RaggedTensorSpec
 from flowc.api.data.structure import SparseTensorSpec as SparseTensorSpec
 from flowc.api.framework.assertions import assert_all_finite as verify_tensor_all_finite
 from flowc.api.framework.assertions import assert_integer as assert_integer

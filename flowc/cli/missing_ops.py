@@ -44,7 +44,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"|.*SeedGenerator|WindowOp|ComputeBatchSize|(Unc|C)ompressElement|GetOptions"
         r"|RegisterDataset.*|GetElementAtIndex|DummyIterationCounter",
     ),
-    ("other formats of data files", r".*LMDB.*|RecordInput|(De|En)code.*Proto.*"),
+    ("other formats of data files", r".*LMDB.*|(De|En)code.*Proto.*"),
     (
         "pictures and sound",
         r".*(Jpeg|Png|Gif|Bmp|WebP|Jxl|Image|Wav|Spectrogram|Mfcc|Hue|Saturation|Contrast|HSV|RGB"

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import zlib
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from flowc.errors import (
@@ -73,6 +74,16 @@ def inflate_error(error: zlib.error, name: str | None = None) -> DataLossError:
     number, text = (found[1], found[2]) if found else ("-3", str(error))
     hint = name and f"{name} is damaged, or compressed in another way than is said"
     return DataLossError(f"inflate() failed with error {number}: {text}", hint=hint)
+
+
+@dataclass(slots=True)
+class Mark:
+    """A place in a file: so many records end before the byte at `offset`, where the next begins.
+    Readers move it along, a piece at a time; those of compressed files leave it at the beginning.
+    """
+
+    records: int = 0
+    offset: int = 0
 
 
 class ByteStream:

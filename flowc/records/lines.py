@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowc.records.byte_stream import ByteStream
+from flowc.records.byte_stream import ByteStream, Mark
 
 
-def lines_of(stream: ByteStream) -> Iterator[bytes]:
-    """The lines of a stream; the last one may lack its line feed. Raises what the stream's methods
-    raise."""
+def lines_of(stream: ByteStream, mark: Mark | None = None) -> Iterator[bytes]:
+    """The lines of a stream; the last one may lack its line feed. `mark`: where they begin. Raises
+    what the stream's methods raise."""
+    mark = mark or Mark()
+    if mark.offset:
+        stream.seek(mark.offset)
     begun: list[bytes] = []
-    size = 0
+    size, given, offset = 0, mark.records, mark.offset
     while piece := stream.more():
         first, *others = piece.split(b"\n")
         begun.append(first)
@@ -25,5 +28,9 @@ def lines_of(stream: ByteStream) -> Iterator[bytes]:
             yield b"".join(begun)
             yield from others[:-1]
             begun, size = others[-1:], len(others[-1])
+        given += len(others)
+        offset += len(piece)
+        if not stream.compression:
+            mark.records, mark.offset = given, offset - size
     if last := b"".join(begun):
         yield last

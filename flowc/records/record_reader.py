@@ -15,7 +15,7 @@ from google_crc32c import value as crc
 
 from flowc.checkpoint.table import mask
 from flowc.errors import DataLossError
-from flowc.records.byte_stream import PIECE, ByteStream, Path
+from flowc.records.byte_stream import PIECE, ByteStream, Mark, Path
 
 _HEADER, _FOOTER = 12, 4
 _MANY = 256  # records that are looked at together
@@ -153,13 +153,24 @@ class RecordReader:
     def close(self) -> None:
         self._stream.close()
 
-    def __iter__(self) -> Iterator[bytes]:
+    def marked(self, mark: Mark) -> Iterator[bytes]:
+        """The records behind a mark, which moves along."""
+        if mark.offset:
+            self.seek(mark.offset)
+        given = mark.records
         while True:
-            yield from self._sound(_MANY)
+            if not self._stream.compression:
+                mark.records, mark.offset = given, self.offset
+            records = self._sound(_MANY)
+            yield from records
             record = self.read()
             if record is None:
                 return
             yield record
+            given += len(records) + 1
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.marked(Mark())
 
     def __enter__(self) -> RecordReader:
         return self

@@ -84,6 +84,15 @@ def test_files_are_written_and_read(tmp_path: Path) -> None:
         assert (file.read(3), file.tell()) == (b"one", 3)
         file.seek(1)
         assert file.readlines() == [b"ne\n", b"two\n"]
+    lines = path.with_name("z")
+    lines.write_bytes(b"a\rb\r\r\nc\r\nd\r")  # lines lose carriage returns, as in TensorFlow 2.21
+    with tf.gfile.GFile(lines) as file:
+        assert [file.readline(), *file] == ["ab\n", "c\n", "d"]
+    with tf.gfile.GFile(lines, "rb") as file:
+        assert file.readlines() == [b"ab\n", b"c\n", b"d"]
+        file.seek(0)
+        assert file.read() == lines.read_bytes()
+    tf.gfile.Remove(lines)
     other = path.with_name("y")
     tf.gfile.Copy(path, other)
     tf.gfile.Copy(path, other, overwrite=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -13,9 +14,13 @@ import pytest
 from iterator_states import rest, resumed, states
 
 import flowc as tf
+from flowc.errors import InvalidArgumentError
+from flowc.ir.host_run import HostRun
 from flowc.ops.datasets import parallel
-from flowc.ops.datasets.dataset import ElementList, Inner
+from flowc.ops.datasets.dataset import ElementList, Inner, IterationContext
+from flowc.ops.datasets.files import FileItems
 from flowc.ops.datasets.positions import position_bytes, position_of
+from flowc.records.byte_stream import PIECE, ByteStream
 
 RECORDED = json.loads((Path(__file__).parents[1] / "recorded" / "iterator_states.json").read_text())
 Dataset = tf.data.Dataset
@@ -110,6 +115,71 @@ def test_a_function_with_a_state_of_its_own_is_saved_without_it(tmp_path: Path) 
             saver.save(session, f"{tmp_path}/s")
             saver.restore(session, f"{tmp_path}/s")
             assert session.run(following) == (1, first)  # as in TensorFlow: it begins anew
+
+
+@pytest.mark.parametrize("kind", ["text", "records", "fixed", "packed"])
+def test_a_file_is_read_from_a_mark_on(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = 20_000  # of a record, each of which says its number
+    path = str(tmp_path / "file")
+    records = [b"%03d" % k + bytes([97 + k % 26]) * (size - 3) for k in range(100)]
+    if kind == "records":
+        with tf.io.TFRecordWriter(path) as writer:
+            for record in records:
+                writer.write(record)
+    elif kind == "fixed":
+        Path(path).write_bytes(b"hh" + b"".join(records) + b"f")
+    else:
+        text = b"\n".join(records)
+        Path(path).write_bytes(gzip.compress(text, 1) if kind == "packed" else text)
+    datasets = {
+        "records": lambda: tf.data.TFRecordDataset(path),
+        "fixed": lambda: tf.data.FixedLengthRecordDataset(path, size, 2, 1),
+        "text": lambda: tf.data.TextLineDataset(path),
+        "packed": lambda: tf.data.TextLineDataset(path, "GZIP"),
+    }
+    read: list[int] = []
+    more = ByteStream.more
+
+    def counted(stream: ByteStream) -> bytes:
+        found = more(stream)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(ByteStream, "more", counted)
+    with tf.Graph().as_default():
+        iterator, following, saver = saved(datasets[kind]().repeat(2))
+        with tf.Session() as session:
+            session.run(iterator.initializer)
+            for _ in range(170):
+                last = session.run(following)
+            assert last == records[69]
+            saver.save(session, f"{tmp_path}/s", write_meta_graph=False)
+        for _ in range(2):  # what is restored is saved again
+            read.clear()
+            with tf.Session() as session:
+                session.run(iterator.initializer)
+                saver.restore(session, f"{tmp_path}/s")
+                saver.save(session, f"{tmp_path}/s", write_meta_graph=False)
+                assert session.run(following) == records[70]
+                left = sum(read)
+                assert left >= 70 * size if kind == "packed" else left <= 2 * PIECE
+                found = [session.run(following) for _ in range(29)]
+                assert found == records[71:]
+                with pytest.raises(tf.errors.OutOfRangeError):
+                    session.run(following)
+
+
+@pytest.mark.parametrize("mark", [[2, 1], [-1, 1], [0, -1], [0, 1 << 63], [0, 0.5], [1], None])
+def test_marks_of_strangers_are_refused(mark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(b"a\nb\nc\n")
+    run = HostRun()
+    items = FileItems([], lambda *_: iter((b"a", b"b")), IterationContext(run))
+    position = {"names": [], "name": str(path), "passed": 1, "mark": mark, "ahead": None}
+    with pytest.raises(InvalidArgumentError, match="no place in a file at or before record 1"):
+        items.move(position, run)
 
 
 def test_positions_as_bytes() -> None:

@@ -77,6 +77,7 @@ zip_not: d = D.zip((D.range(3), 4))
 enumerate: d = D.from_tensor_slices(["a", "b"]).enumerate(start=5)
 cache: d = D.range(3).map(lambda x: x + tf.cast(tf.random_uniform([], 0, 9, tf.int32, seed=1), tf.int64)).cache().repeat(2)
 cache_file: d = D.range(3).cache(folder + "kept").repeat(2)
+prefetch_negative: d = D.range(5).prefetch(-2)
 prefetch: d = D.range(5).map(lambda x: x * 3).prefetch(2)
 batch: d = D.range(7).batch(3)
 batch_drop: d = D.range(7).batch(3, drop_remainder=True)
@@ -100,6 +101,7 @@ flat_map_nested: d = D.range(3).flat_map(lambda x: D.range(2).map(lambda y: x * 
 flat_map_slices: d = D.from_tensor_slices([[1, 2], [3, 4]]).flat_map(D.from_tensor_slices)
 flat_map_not: d = D.range(3).flat_map(lambda x: x)
 interleave: d = D.range(1, 5).interleave(lambda x: D.from_tensors(x).repeat(5), cycle_length=2, block_length=3)
+interleave_no_block: d = D.range(3).interleave(lambda x: D.range(x), cycle_length=2, block_length=0)
 interleave_short: d = D.range(7).interleave(lambda x: D.from_tensors(x).repeat(x % 3), cycle_length=3, block_length=1)
 interleave_blocks: d = D.range(5).interleave(lambda x: D.range(x, x + 4), cycle_length=3, block_length=2)
 interleave_parallel: d = D.range(7).interleave(lambda x: D.from_tensors(x).repeat(x % 3 + 1), cycle_length=3, block_length=2, num_parallel_calls=2)
@@ -159,6 +161,18 @@ sparse_slices: d = D.from_tensor_slices(tf.SparseTensor([[0, 1], [1, 0], [1, 2]]
 sparse_batch: d = D.from_tensor_slices(tf.SparseTensor([[0, 1], [1, 0], [1, 2]], [5, 6, 7], [3, 3])).batch(2)
 sparse_map: d = D.range(3).map(lambda x: tf.SparseTensor([[x]], [x * 2], [4])).map(lambda s: (s, s.values + 1))
 sparse_row_slices: d = D.from_sparse_tensor_slices(tf.SparseTensor([[0, 1], [2, 0]], [5, 6], [3, 4]))
+ragged: d = D.from_tensors((RT.from_row_splits([1, 2, 3], LS([0, 2, 2, 3])), 5)).repeat(2)
+ragged_slices: d = D.from_tensor_slices({"a": RT.from_row_splits([1, 2, 3], LS([0, 2, 2, 3])), "b": [7, 8, 9]})
+ragged_of_rows: d = D.from_tensor_slices(RT.from_row_splits(RT.from_row_splits(["a", "b", "c"], LS([0, 1, 3, 3])), LS([0, 2, 2, 3])))
+ragged_batch: d = D.from_tensor_slices(RT.from_row_splits([[1, 2], [3, 4], [5, 6]], LS([0, 2, 2, 3]))).shuffle(2, seed=3).batch(2)
+ragged_batches: d = D.from_tensor_slices(RT.from_row_splits(RT.from_row_splits([1, 2, 3], LS([0, 1, 3, 3])), LS([0, 2, 2, 3]))).batch(2).batch(2)
+ragged_map: d = D.range(4).map(lambda x: (RT.from_row_lengths(tf.range(x), tf.reshape(x, [1])), x)).batch(3)
+ragged_mapped: d = D.from_tensor_slices(RT.from_row_splits([1, 2, 3], LS([0, 2, 2, 3]))).batch(2).map(lambda r: (r.values * 2, r.row_splits, r))
+ragged_sizes: d = D.from_tensor_slices(RT.from_row_splits([1, 2, 3], LS([0, 2, 2, 3]))).filter(lambda r: tf.size(r) < 2).map(lambda r: (tf.shape(r), tf.rank(r), r))
+ragged_rows: d = D.from_tensors((RT.from_row_splits([1, 2, 3], LS([0, 2, 2, 3])), [1, 2, 3])).apply(E.unbatch()).batch(2)
+sparse_rows: d = D.from_tensors(tf.SparseTensor([[0, 1], [1, 0], [1, 2]], [5, 6, 7], [2, 3])).apply(E.unbatch())
+dense_to_ragged: d = D.range(5).map(lambda x: (tf.fill([x], x), x)).apply(E.dense_to_ragged_batch(2))
+dense_to_ragged_axes: d = D.range(1, 6).map(lambda x: {"a": tf.fill([x, 2, 6 - x], x), "b": tf.fill([x - 1, x, 2], 0.5)}).apply(E.dense_to_ragged_batch(2, True))
 dense_to_sparse: d = D.range(1, 5).map(lambda x: tf.fill([x], x)).apply(E.dense_to_sparse_batch(2, [5]))
 text_lines: d = tf.data.TextLineDataset([folder + "a.txt", folder + "b.txt"])
 text_lines_gzip: d = tf.data.TextLineDataset(folder + "a.txt.gz", "GZIP").skip(1)
@@ -170,6 +184,8 @@ fixed_length: d = tf.data.FixedLengthRecordDataset(folder + "a.bin", 3, header_b
 fixed_length_odd: d = tf.data.FixedLengthRecordDataset(folder + "a.bin", 4)
 tf_records: d = tf.data.TFRecordDataset([folder + "a.tfr"])
 tf_records_damaged: d = tf.data.TFRecordDataset([folder + "bad.tfr"])
+text_carriage_returns: d = tf.data.TextLineDataset(folder + "returns.lines").concatenate(tf.data.TextLineDataset(folder + "returns.fields"))
+csv_carriage_returns: d = E.CsvDataset(folder + "returns.fields", ["", "z"]).concatenate(E.CsvDataset(folder + "returns.fields", ["", "z"], header=True, use_quote_delim=False))
 csv: d = E.CsvDataset(folder + "a.csv", [tf.float32, [0], "none"], header=True)
 csv_columns: d = E.CsvDataset(folder + "a.csv", [[1.5], tf.string], header=True, select_cols=[0, 2])
 csv_required: d = E.CsvDataset(folder + "a.csv", [tf.float32, tf.int32, tf.string], header=True)
@@ -225,6 +241,10 @@ def write_files(folder: str) -> None:
         file.write(b"one\ntwo\r\n\nfour\n")
     with open(folder + "b.txt", "wb") as file:
         file.write(b"five\nsix")
+    with open(folder + "returns.lines", "wb") as file:
+        file.write(b"a\rb\r\r\n\r\nc\r\rd\r\ne\r")
+    with open(folder + "returns.fields", "wb") as file:
+        file.write(b'a,b\r\n1,"x\r\ny\rz"\r2,"w"\r\n3,"v"\r')
     with closing(sqlite3.connect(folder + "a.db")) as database:
         database.execute("drop table if exists t")
         database.execute("create table t(a integer, b text, c real, d)")
@@ -286,6 +306,8 @@ def programs() -> dict[str, str]:
 
 def plain(value: Any) -> Any:
     """A fetched element as JSON has it, with the dtypes of its arrays."""
+    if hasattr(value, "row_splits"):
+        return ["ragged", plain(value.values), plain(value.row_splits)]
     if hasattr(value, "dense_shape"):
         return ["sparse", *(plain(part) for part in value)]
     if isinstance(value, dict):
@@ -379,6 +401,8 @@ def names_of(tf: Any, folder: str) -> dict[str, Any]:
         "np": np,
         "D": tf.data.Dataset,
         "E": tf.data.experimental,
+        "RT": tf.RaggedTensor,
+        "LS": lambda numbers: np.array(numbers, np.int64),
         "Point": Point,
         "collections": collections,
         "folder": folder,

@@ -119,6 +119,17 @@ for _version in ("", "V2"):
         INPUT_EXAMPLES[f"Reader{_step}{_version}"] = INPUT_EXAMPLES[f"IdentityReader{_version}"]
 
 
+def _record_input() -> list[tuple[Any, Any]]:
+    with NamedTemporaryFile(delete=False) as file:
+        pass
+    with tf.python_io.TFRecordWriter(file.name) as writer:
+        writer.write(b"one")
+    return [(r.RecordInput(file_pattern=file.name, batch_size=2), [b"one", b"one"])]
+
+
+INPUT_EXAMPLES["RecordInput"] = _record_input
+
+
 def _tf_records(version: str) -> Example:
     def build() -> list[tuple[Any, Any]]:
         with NamedTemporaryFile(delete=False) as file:

@@ -56,7 +56,7 @@ def load(text, *a, **kw):
     with tf.Session() as s: s.run(tf.tables_initializer()); return pairs(s.run(t.export()))
 for args, kw in [((tf.string, TX.WHOLE_LINE, I64, TX.LINE_NUMBER), {}), ((I64, TX.LINE_NUMBER, tf.string, TX.WHOLE_LINE), {"vocab_size": 2}), ((tf.string, 0, tf.float32, 1), {"delimiter": " "}), ((tf.string, 0, tf.string, 1), {"delimiter": " "}), ((tf.string, 0, I64, TX.LINE_NUMBER), {"delimiter": " ", "value_index_offset": 10})]:
     with tf.Graph().as_default(): log.append(load("a 1\nb 2\nc 3.5\n", *args, **kw))
-with tf.Graph().as_default(): log.append(load("a\nb", tf.string, TX.WHOLE_LINE, I64, TX.LINE_NUMBER))
+with tf.Graph().as_default(): log += [load("a\nb", tf.string, TX.WHOLE_LINE, I64, TX.LINE_NUMBER), load("a\r\nb\rc\r\r\nd\r", tf.string, TX.WHOLE_LINE, I64, TX.LINE_NUMBER)]
 # file_errors
 def load(text, *a, **kw):
     with tf.Graph().as_default(), tf.Session() as s: s.run(SH(TI(file(text), *a, **kw), -1).initializer)

@@ -18,6 +18,8 @@ from flowc.api.data.mapped import MappedDataset
 from flowc.api.data.structure import (
     ComponentSpec,
     DatasetSpec,
+    RaggedTensorSpec,
+    SparseTensorSpec,
     held_tensors,
     held_types,
     normalized,
@@ -247,8 +249,17 @@ class Dataset(MappedDataset):
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """An element for each row of an element."""
+        specs = nest.flatten(self._structure)
         structure = nest.map_structure(lambda spec: spec.unbatched(), self._structure)
-        return made("UnbatchDataset", structure, self._variant_tensor)
+        source = self
+        if any(isinstance(spec, SparseTensorSpec | RaggedTensorSpec) for spec in specs):
+
+            def rows(*parts: Any) -> Any:
+                value = parts if isinstance(self._structure, tuple) else parts[0]
+                return tuple(s.hold_rows(v) for s, v in zip(specs, nest.flatten(value)))
+
+            source = self.map(rows)
+        return made("UnbatchDataset", structure, source._variant_tensor)
 
     def window(
         self,

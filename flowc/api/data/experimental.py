@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.api.arrays.filling import range as range_of
+from flowc.api.arrays.shaping import concat, reshape, shape
 from flowc.api.data.dataset import Dataset, _seeds, batched
 from flowc.api.data.dataset_node import made, number
 from flowc.api.data.functions import traced
 from flowc.api.data.mapped import captures
 from flowc.api.data.structure import (
     ComponentSpec,
+    RaggedTensorSpec,
     SparseTensorSpec,
     held_tensors,
     held_types,
@@ -25,7 +28,10 @@ from flowc.api.data.structure import (
     spec_of,
 )
 from flowc.api.framework import nest
+from flowc.api.framework.basics import cast
 from flowc.api.framework.raw_ops import call
+from flowc.api.math.reductions import reduce_prod
+from flowc.api.ragged.ragged_tensor import RaggedTensor
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 
@@ -150,6 +156,54 @@ def from_list(elements: Any, name: str | None = None) -> Dataset:
     types = [tensor.dtype for tensor in tensors]
     held = held_types(found)
     return Dataset(call("ListDataset", tensors, Tinput_types=types, **held), found)
+
+
+def dense_to_ragged_batch(
+    batch_size: Any, drop_remainder: Any = False, row_splits_dtype: Any = dtypes.i64
+) -> Transformation:
+    """Batches of tensors of different shapes as ragged tensors; components whose shape is known
+    stay tensors. A function for `Dataset.apply`, which raises what `Dataset.batch` does."""
+
+    def ragged_rank(spec: ComponentSpec) -> int | None:
+        sizes = None if spec.shape.ndims is None else spec.shape.as_list()
+        if type(spec) is not ComponentSpec or sizes is None or None not in sizes:
+            return None
+        return max(axis for axis, size in enumerate(sizes) if size is None)
+
+    def ragged_spec(spec: ComponentSpec) -> ComponentSpec:
+        rank = ragged_rank(spec)
+        if rank is None:
+            return spec
+        return RaggedTensorSpec(spec.shape, spec.dtype, rank, row_splits_dtype)
+
+    def apply(dataset: Dataset) -> Dataset:
+        structure = dataset.element_spec
+        specs = nest.flatten(structure)
+        to = nest.map_structure(ragged_spec, structure)
+
+        def ragged(*parts: Any) -> Any:
+            value = parts if isinstance(structure, tuple) else parts[0]
+            triples = zip(specs, nest.flatten(to), nest.flatten(value))
+            return tuple(
+                other.hold(v if other is spec else _ragged(v, other)) for spec, other, v in triples
+            )
+
+        return Dataset(dataset.map(ragged)._variant_tensor, to).batch(batch_size, drop_remainder)
+
+    return apply
+
+
+def _ragged(tensor: Tensor, spec: RaggedTensorSpec) -> Any:
+    """A tensor as rows of one length."""
+    sizes = shape(tensor, out_type=dtypes.i64)
+    rank = spec.ragged_rank
+    found: Any = reshape(
+        tensor, concat([reduce_prod(sizes[: rank + 1], keepdims=True), sizes[rank + 1 :]], 0)
+    )
+    for axis in range(rank, 0, -1):
+        splits = range_of(reduce_prod(sizes[:axis]) + 1) * sizes[axis]
+        found = RaggedTensor(found, cast(splits, spec.row_splits_dtype))
+    return found
 
 
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:

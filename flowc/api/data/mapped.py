@@ -122,7 +122,8 @@ class MappedDataset(DatasetNode):
             is_tuned = num_parallel_calls in (None, AUTOTUNE)
             cycle = AUTOTUNE if is_tuned else num_parallel_calls
         inputs = self._variant_tensor, function.captured
-        turns = number(cycle, "cycle_length"), number(block_length or 1, "block_length")
+        block = 1 if block_length is None else block_length
+        turns = number(cycle, "cycle_length"), number(block, "block_length")
         if num_parallel_calls is None:
             return made("InterleaveDataset", structure, *inputs, *turns, **captures(function))
         order = "default" if deterministic is None else str(bool(deterministic)).lower()

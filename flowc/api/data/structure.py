@@ -15,6 +15,7 @@ from flowc import dtypes
 from flowc.api.framework import nest
 from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.raw_ops import call
+from flowc.api.ragged.ragged_tensor import RaggedTensor
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
@@ -125,6 +126,102 @@ class SparseTensorSpec(ComponentSpec):
         return f"SparseTensorSpec({self.shape}, {self.dtype!r})"
 
 
+class RaggedTensorSpec(ComponentSpec):
+    """Rows of different lengths, which a variant holds, or one for each row of a batch; of ragged
+    rank 0, a tensor of any size. Raises `TypeError` for what is no dtype or shape, `ValueError`
+    where nothing says the ragged rank."""
+
+    value_class: ClassVar[Any] = RaggedTensor
+
+    ragged_rank: int
+    row_splits_dtype: DType
+    _held: TensorShape
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = dtypes.f32,
+        ragged_rank: int | None = None,
+        row_splits_dtype: Any = dtypes.i64,
+        held: Any = (),
+    ) -> None:
+        super().__init__(shape, dtype)
+        rank = self.shape.ndims
+        if ragged_rank is None:
+            if rank is None:
+                raise ValueError("Must specify ragged_rank or a shape with a known rank.")
+            ragged_rank = rank - 1
+        if rank is not None and ragged_rank >= rank:
+            raise ValueError(
+                f"Argument `ragged_rank` ({ragged_rank}) must be less than rank ({rank})."
+            )
+        splits = dtypes.as_dtype(row_splits_dtype)
+        for name, value in (("ragged_rank", ragged_rank), ("row_splits_dtype", splits)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_held", TensorShape(held))
+
+    @property
+    def held_type(self) -> tuple[DType, TensorShape]:
+        return dtypes.variant, self._held
+
+    def hold(self, value: Any) -> Tensor:
+        return self._variants(value, is_many=False)
+
+    def hold_rows(self, value: Any) -> Tensor:
+        return self._variants(value, is_many=True)
+
+    def _variants(self, value: Any, is_many: bool) -> Tensor:
+        is_ragged = isinstance(value, RaggedTensor)
+        splits = value.nested_row_splits if is_ragged else ()
+        values = value.flat_values if is_ragged else as_tensor(value, self.dtype)
+        given = {"Tsplits": self.row_splits_dtype, "batched_input": is_many}
+        return call("RaggedTensorToVariant", list(splits), values, **given)
+
+    def value(self, tensor: Tensor) -> Any:
+        found = call(
+            "RaggedTensorFromVariant",
+            tensor,
+            input_ragged_rank=self.ragged_rank - (self._held.ndims or 0),
+            output_ragged_rank=self.ragged_rank,
+            Tvalues=self.dtype,
+            Tsplits=self.row_splits_dtype,
+        )
+        splits, values = found.output_nested_splits, found.output_dense_values
+        if self.shape.ndims is not None:
+            first = self.shape[:1] if not splits else TensorShape([None])
+            sizes = first.concatenate(self.shape[self.ragged_rank + 1 :])
+            # A function that is opened has the shapes that its nodes say, and no others.
+            values = call("EnsureShape", values, shape=sizes)
+        for inner in reversed(splits):
+            values = RaggedTensor(values, inner)
+        return values
+
+    def _like(self, shape: TensorShape, change: int, held: TensorShape) -> RaggedTensorSpec:
+        rank = self.ragged_rank + change
+        return RaggedTensorSpec(shape, self.dtype, rank, self.row_splits_dtype, held)
+
+    def batched(self, size: int | None) -> ComponentSpec:
+        first = TensorShape([size])
+        return self._like(first.concatenate(self.shape), 1, first.concatenate(self._held))
+
+    def unbatched(self) -> ComponentSpec:
+        if not self.ragged_rank:
+            raise ValueError("Cannot unbatch an input with components of ragged rank 0.")
+        return self._like(self.shape[1:], -1, TensorShape([]))
+
+    def relaxed(self, other: Any) -> Any:
+        if not isinstance(other, RaggedTensorSpec) or (
+            (other.dtype, other.ragged_rank, other.row_splits_dtype, other._held.ndims)
+            != (self.dtype, self.ragged_rank, self.row_splits_dtype, self._held.ndims)
+        ):
+            raise TypeError(f"{self} and {other} are of different types")
+        return self._like(_common(self.shape, other.shape), 0, _common(self._held, other._held))
+
+    def __repr__(self) -> str:
+        rest = f"{self.dtype!r}, {self.ragged_rank}, {self.row_splits_dtype!r}"
+        return f"RaggedTensorSpec({self.shape!r}, {rest})"
+
+
 class DatasetSpec(ComponentSpec):
     """A dataset, whose elements have a structure. Raises nothing."""
 
@@ -170,7 +267,7 @@ def normalized(value: Any) -> Any:
 
 
 def _normal(leaf: Any, number: int) -> Any:
-    if isinstance(leaf, SparseTensor) or _is_dataset(leaf):
+    if isinstance(leaf, SparseTensor | RaggedTensor) or _is_dataset(leaf):
         return leaf
     return as_tensor(leaf, name=f"component_{number}")
 
@@ -203,6 +300,9 @@ def spec_of(value: Any) -> Any:
     def spec(leaf: Any) -> ComponentSpec:
         if isinstance(leaf, SparseTensor):
             return SparseTensorSpec(leaf.shape, leaf.dtype)
+        if isinstance(leaf, RaggedTensor):
+            splits = leaf.row_splits.dtype
+            return RaggedTensorSpec(leaf.shape, leaf.dtype, leaf.ragged_rank, splits)
         if _is_dataset(leaf):
             return DatasetSpec(leaf.element_spec)
         return ComponentSpec(leaf.shape, leaf.dtype)
@@ -221,9 +321,15 @@ def specs_from(output_types: Any, output_shapes: Any = None, output_classes: Any
     classes = [Tensor] * len(leaves)
     if output_classes is not None:
         classes = nest.flatten(output_classes)
-    kinds = [SparseTensorSpec if c is SparseTensor else ComponentSpec for c in classes]
+    kinds = [_OF_CLASS.get(c, ComponentSpec) for c in classes]
     found = [kind(s, t) for kind, s, t in zip(kinds, shapes, leaves)]
     return nest.pack_sequence_as(types, found)
+
+
+_OF_CLASS: Mapping[Any, Callable[[Any, Any], ComponentSpec]] = {
+    SparseTensor: SparseTensorSpec,
+    RaggedTensor: RaggedTensorSpec,
+}
 
 
 def _shapes_like(structure: Any, shapes: Any) -> list[Any]:

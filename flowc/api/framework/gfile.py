@@ -84,12 +84,13 @@ class GFile:
             return self._opened().read(n)
 
     def readline(self) -> Any:
+        """The next line with its line feed, without carriage returns, as TensorFlow gives it."""
         with _told(self.name):
-            return self._opened().readline()
+            line = self._opened().readline()
+        return line.replace("\r", "") if isinstance(line, str) else line.replace(b"\r", b"")
 
     def readlines(self) -> list[Any]:
-        with _told(self.name):
-            return self._opened().readlines()
+        return list(self)
 
     def write(self, file_content: Any) -> None:
         """Appends text, or bytes to a file of bytes."""

@@ -10,6 +10,7 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "OptimizationOptions",
     "Optional",
+    "RaggedTensorStructure",
     "RandomDataset",
     "Reducer",
     "SparseTensorStructure",
@@ -24,6 +25,7 @@ __all__ = [
     "cardinality",
     "choose_from_datasets",
     "copy_to_device",
+    "dense_to_ragged_batch",
     "dense_to_sparse_batch",
     "enumerate_dataset",
     "from_list",
@@ -68,6 +70,7 @@ from flowc.api.data.experimental import RandomDataset as RandomDataset
 from flowc.api.data.experimental import assert_cardinality as assert_cardinality
 from flowc.api.data.experimental import cardinality as cardinality
 from flowc.api.data.experimental import copy_to_device as copy_to_device
+from flowc.api.data.experimental import dense_to_ragged_batch as dense_to_ragged_batch
 from flowc.api.data.experimental import dense_to_sparse_batch as dense_to_sparse_batch
 from flowc.api.data.experimental import enumerate_dataset as enumerate_dataset
 from flowc.api.data.experimental import from_list as from_list
@@ -102,6 +105,7 @@ from flowc.api.data.saved_iterators import CheckpointInputPipelineHook as Checkp
 from flowc.api.data.saved_iterators import make_saveable_from_iterator as make_saveable_from_iterator
 from flowc.api.data.structure import ComponentSpec as Structure
 from flowc.api.data.structure import ComponentSpec as TensorStructure
+from flowc.api.data.structure import RaggedTensorSpec as RaggedTensorStructure
 from flowc.api.data.structure import SparseTensorSpec as SparseTensorStructure
 from flowc.api.data.tables import DatasetInitializer as DatasetInitializer
 from flowc.api.data.tables import index_table_from_dataset as index_table_from_dataset

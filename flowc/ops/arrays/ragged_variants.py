@@ -219,9 +219,10 @@ def _stacked(
     lengths = [len(part.splits[0]) - 1 if inner else len(part.values) for part in parts]
     found.append(np.cumsum([0, *lengths]))
     for level in range(inner):
-        joined = [np.zeros(1, np.int64)]
+        joined, end = [np.zeros(1, np.int64)], 0
         for part in parts:
-            joined.append(part.splits[level][1:] + joined[-1][-1])
+            joined.append(part.splits[level][1:] + end)
+            end += part.splits[level][-1]
         found.append(np.concatenate(joined))
     if not parts:
         return [*found, np.zeros(0, dtype.numpy)]

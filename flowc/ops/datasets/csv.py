@@ -21,6 +21,7 @@ from flowc.ir.host_run import HostRun, held
 from flowc.ops.datasets.dataset import Array, Element, Items, IterationContext, OneByOne, one
 from flowc.ops.datasets.files import FileDataset, FileItems
 from flowc.ops.datasets.records import Given, define_dataset
+from flowc.records.byte_stream import Mark
 from flowc.records.lines import lines_of
 
 _Line = tuple[bytes, int, str]  # a record, the number of its first line, the file
@@ -66,7 +67,7 @@ class _Csv(FileDataset):
     def items(self, context: IterationContext) -> Items:
         return _Parsed(FileItems(self.names, self.read, context), self)
 
-    def read(self, name: str, run: HostRun) -> Iterator[Any]:
+    def read(self, name: str, run: HostRun, mark: Mark) -> Iterator[Any]:
         """The records of a file: each as text, with the number of its first line and the file."""
         lines = self._lines(name, run)
         if self._has_header and next(lines, None) is None:
@@ -74,24 +75,32 @@ class _Csv(FileDataset):
         yield from lines
 
     def _lines(self, name: str, run: HostRun) -> Iterator[_Line]:
-        """Records as text: a line break in quotes is part of a field."""
+        """Records as text, which a line feed, a carriage return or both end: in quotes these are
+        part of a field."""
         begun: list[bytes] = []
-        is_open, size, number = False, 0, 0
+        is_open, first, number, size = False, 0, 0, 0
         with self.stream(name, run) as stream:
             for number, line in enumerate(lines_of(stream), 1):
-                begun.append(line)
-                size += len(line) + 1
-                stream.check(size)
-                is_open ^= self._quotes and line.count(b'"') % 2 == 1
-                if not is_open:
-                    text = b"\n".join(begun).removesuffix(b"\r")
-                    yield text, number - len(begun) + 1, name
-                    begun, size = [], 0
+                *others, last = line.split(b"\r")
+                for piece, end in [*((other, b"\r") for other in others), (last, b"\n")]:
+                    if not begun:
+                        if others and not piece and end == b"\n":
+                            continue  # both ended the record
+                        first = number
+                    begun.append(piece)
+                    is_open ^= self._quotes and piece.count(b'"') % 2 == 1
+                    if is_open:
+                        begun.append(end)
+                    else:
+                        yield b"".join(begun), first, name
+                        begun, size = [], 0
+                if begun:
+                    size += len(line) + 1
+                    stream.check(size)
         if begun:
-            if len(begun) > 1:
-                hint = _place(number - len(begun) + 1, name)
-                raise InvalidArgumentError(_OPEN_QUOTE, hint=hint)
-            yield begun[0].removesuffix(b"\r"), number, name
+            if first < number:
+                raise InvalidArgumentError(_OPEN_QUOTE, hint=_place(first, name))
+            yield b"".join(begun[:-1]), number, name
 
     def fields(self, line: bytes) -> list[bytes]:
         if not self._quotes or b'"' not in line:

@@ -29,11 +29,11 @@ from flowc.ops.datasets.dataset import Element, HostDataset, Items, IterationCon
 from flowc.ops.datasets.record_scan import sound_records
 from flowc.ops.datasets.records import METADATA, Given, define_dataset
 from flowc.ops.strings.string_values import strings_of
-from flowc.records.byte_stream import PIECE, ByteStream, check_compression
+from flowc.records.byte_stream import PIECE, ByteStream, Mark, check_compression
 from flowc.records.lines import lines_of
 from flowc.records.record_reader import RecordReader
 
-Read = Callable[[str, HostRun], Iterator[Any]]  # the records of a file
+Read = Callable[[str, HostRun, Mark], Iterator[Any]]  # the records of a file behind a mark
 UNREADABLE = (NotFoundError, FailedPreconditionError, PermissionDeniedError)
 
 
@@ -60,28 +60,33 @@ class FileItems(Items):
     def __init__(self, names: Sequence[str], read: Read, context: IterationContext) -> None:
         self._names, self._read, self._context = list(names), read, context
         self._open: Iterator[Any] | None = None
-        self._name, self._passed = "", 0
+        self._name, self._passed, self._mark = "", 0, Mark()
         self._ahead: Exception | None = None  # what is wrong with the next record
         context.closing(self, self._close)
 
     def position(self, run: HostRun) -> Any:
         name = None if self._open is None else self._name
-        return {"names": self._names, "name": name, "passed": self._passed, "ahead": self._ahead}
+        mark = [self._mark.records, self._mark.offset]
+        at = {"name": name, "passed": self._passed, "mark": mark}
+        return {"names": self._names, "ahead": self._ahead, **at}
 
     def move(self, position: Any, run: HostRun) -> None:
-        """Reads the file again, up to the record behind which it is."""
+        """Reads the file again: behind its mark, up to the record behind which it is."""
         self._names, self._passed = position["names"], position["passed"]
         self._ahead = position["ahead"]
         if self._ahead is not None:
             self._name, self._open = position["name"], _failing(self._ahead)
         elif position["name"] is not None:
-            self._begin(position["name"])
+            mark = _mark_before(self._passed, position["mark"])
+            skipped = self._passed - mark.records
+            self._begin(position["name"], mark)
             assert self._open is not None
-            for _ in islice(self._open, self._passed):
+            for _ in islice(self._open, skipped):
                 run.check()
 
-    def _begin(self, name: str) -> None:
-        self._name, self._open = name, self._read(name, self._context.run)
+    def _begin(self, name: str, mark: Mark) -> None:
+        self._name, self._mark = name, mark
+        self._open = self._read(name, self._context.run, mark)
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
         found: list[Any] = []  # as far as it came, also where the file has a fault
@@ -90,7 +95,7 @@ class FileItems(Items):
                 if not self._names:
                     self._context.closed(self)
                     break
-                self._begin(self._names.pop(0))
+                self._begin(self._names.pop(0), Mark())
                 self._passed = 0
             assert self._open is not None
             before = len(found)
@@ -114,6 +119,14 @@ class FileItems(Items):
             self._open.close()
 
 
+def _mark_before(passed: int, found: Any) -> Mark:
+    """What a checkpoint says. Raises `InvalidArgumentError`."""
+    match found:
+        case [int(records), int(offset)] if 0 <= records <= passed and 0 <= offset < 1 << 63:
+            return Mark(records, offset)
+    raise InvalidArgumentError(f"{found} is no place in a file at or before record {passed}")
+
+
 def _failing(error: Exception) -> Iterator[Any]:
     raise error
     yield
@@ -133,7 +146,7 @@ class FileDataset(HostDataset):
             raise InvalidArgumentError("`buffer_size` must be >= 0 (0 == default)")
 
     @abstractmethod
-    def read(self, name: str, run: HostRun) -> Iterator[Any]: ...
+    def read(self, name: str, run: HostRun, mark: Mark) -> Iterator[Any]: ...
 
     def items(self, context: IterationContext) -> Items:
         return FileItems(self.names, self.read, context)
@@ -143,10 +156,10 @@ class FileDataset(HostDataset):
 
 
 class _TextLines(FileDataset):
-    def read(self, name: str, run: HostRun) -> Iterator[bytes]:
+    def read(self, name: str, run: HostRun, mark: Mark) -> Iterator[bytes]:
         with self.stream(name, run) as stream:
-            for line in lines_of(stream):
-                yield line[:-1] if line.endswith(b"\r") else line
+            for line in lines_of(stream, mark):
+                yield line.replace(b"\r", b"")  # wherever they are, as TensorFlow does
 
 
 class _Records(FileDataset):
@@ -160,12 +173,12 @@ class _Records(FileDataset):
             )
         self._offsets = {n: int(at) for n, at in zip(self.names, offsets)}
 
-    def read(self, name: str, run: HostRun) -> Iterator[bytes]:
+    def read(self, name: str, run: HostRun, mark: Mark) -> Iterator[bytes]:
         scan = partial(sound_records, run)
         with RecordReader(name, self.compression, PIECE, run.max_memory, scan) as reader:
             if self._offsets.get(name):
                 reader.seek(self._offsets[name])
-            yield from reader
+            yield from reader.marked(mark)
 
 
 class _FixedLength(FileDataset):
@@ -178,12 +191,15 @@ class _FixedLength(FileDataset):
         if self._record <= 0:
             raise InvalidArgumentError("`record_bytes` must be > 0")
 
-    def read(self, name: str, run: HostRun) -> Iterator[bytes]:
+    def read(self, name: str, run: HostRun, mark: Mark) -> Iterator[bytes]:
         with self.stream(name, run) as stream:
             if not self.compression:
                 self._check(name, os.path.getsize(name))
             gathered: list[bytes] = []
             size = skipped = total = 0
+            if mark.offset:
+                stream.seek(mark.offset)
+                skipped = self._header
             while piece := stream.more():
                 total += len(piece)
                 dropped = min(self._header - skipped, len(piece))
@@ -199,6 +215,9 @@ class _FixedLength(FileDataset):
                     yield data[k * self._record : (k + 1) * self._record]
                 gathered = [data[count * self._record :]]
                 size = len(gathered[0])
+                if not self.compression:
+                    mark.records += count
+                    mark.offset = self._header + mark.records * self._record
             if self.compression:
                 self._check(name, total)
 

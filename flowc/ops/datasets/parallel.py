@@ -20,7 +20,7 @@ from itertools import islice
 from statistics import median
 from typing import Any
 
-from flowc.errors import ResourceExhaustedError
+from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import (
     Element,
@@ -35,7 +35,7 @@ from flowc.ops.datasets.dataset import (
     position_within,
 )
 from flowc.ops.datasets.mapped import BatchRows, MappedItems
-from flowc.ops.datasets.records import METADATA, STATED, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 LONG = 0.0003  # seconds that an element takes
 PLAINLY = 50  # so many times as long, it takes long without doubt
@@ -442,8 +442,17 @@ class _Prefetched(OneByOne):
         return found is not None and not self._context.token.is_cancelled
 
 
+def _prefetch(given: Given) -> HostDataset:
+    size = given.number("buffer_size")
+    if size < -1:
+        raise InvalidArgumentError(
+            "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning"
+        )
+    return Prefetch(given.dataset, size)
+
+
 define_dataset(
     f"PrefetchDataset(input_dataset: variant, buffer_size: i64; {STATED}, slack_period: int = 0,"
     f" legacy_autotune: bool = True, buffer_size_min: int = 0, {METADATA})",
-    lambda n: Prefetch(n.dataset, n.number("buffer_size")),
+    _prefetch,
 )

@@ -37,7 +37,8 @@ class TextColumns:
         for a line that does not fit."""
         lines = _lines(path)
         read_key, read_value = _reader(key_dtype), _reader(value_dtype)
-        for number, line in enumerate(lines if self.size == -1 else lines[: self.size]):
+        for number, ended in enumerate(lines if self.size == -1 else lines[: self.size]):
+            line = ended.removesuffix(b"\r")
             if not line:
                 before = sum(len(text) + 1 for text in lines[: number + 1])
                 raise InvalidArgumentError(
