@@ -40,13 +40,15 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class NodeExtractor:
-    """What the lowering of one node works with (`flowc.ir.extraction.Extractor`)."""
+    """What the lowering of one node works with (`flowc.ir.extraction.Extractor`).
+    `assumes_ranks`: whether that of an output was asked for, and the graph does not tell it."""
 
     extraction: Extraction
     scope: BodyBuilder
     name: str
     callers: tuple[str, ...]
     shapes: Callable[[], Sequence[tuple[int | None, ...] | None]] = tuple
+    assumes_ranks: bool = False
 
     @property
     def b(self) -> Builder:
@@ -148,7 +150,7 @@ class NodeExtractor:
         rank_of, found = self.extraction.ranks, list(self.shapes())
         for k, shape in enumerate(found):
             if shape is None and rank_of is not None:
-                self.extraction.assumes_ranks = True
+                self.extraction.assumes_ranks = self.assumes_ranks = True
                 found[k] = (None,) * rank_of((self.name, k), like)
         return found
 

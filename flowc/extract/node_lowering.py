@@ -31,7 +31,7 @@ from flowc.ir.extraction import (
     SparseMatrix,
     TwoRanks,
 )
-from flowc.ir.lowering import Extracted
+from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import NeedsContent, Op
 from flowc.ir.traversal import inputs_first
 from flowc.ops import tf_op
@@ -130,7 +130,13 @@ def _by_record(
         full = with_defaults(record, attrs)
         if isinstance(record.lowering, Extracted):
             _check_types(scope, record, given, full)
-        return emit(x, given, full)
+        before = len(scope.b.nodes)
+        found = emit(x, given, full)
+        if x.assumes_ranks:  # also where only its shape is asked for: the run tells its rank
+            for node in scope.b.nodes[before:]:
+                if isinstance(node.op.lowering, Host):
+                    node.keep()
+        return found
     if "identity" in record.traits and _passes(region, key, record, inputs[0]):
         return [_given(region, key, 0, inputs[0])]
     if record.name == "const":

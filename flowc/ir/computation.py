@@ -90,6 +90,11 @@ class Node:
             )
         return self._has_effects
 
+    def keep(self) -> None:
+        """The node is never dropped, as if it had an effect."""
+        self.attrs = {**self.attrs, "effects": True}
+        self._has_effects = True
+
     @property
     def lowering(self) -> Lowering:
         """How this node becomes code; a lowering that depends on types or attrs is decided here."""
