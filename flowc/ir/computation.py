@@ -92,7 +92,8 @@ class Node:
 
     def keep(self) -> None:
         """The node is never dropped, as if it had an effect."""
-        self.attrs = {**self.attrs, "effects": True}
+        kept: Mapping[str, Any] = {**self.attrs, "effects": True}
+        self.attrs = kept
         self._has_effects = True
 
     @property
