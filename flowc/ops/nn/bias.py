@@ -43,12 +43,13 @@ def _infer_bias_add(c: Inference, data_format: str) -> Dims:
     if len(bias) != 1:
         raise c.fail(f"Biases must be 1D: {shown_dims(bias)}")
     at = layout_of(data_format).channel_axis(len(value))
-    if isinstance(value[at], int) and isinstance(bias[0], int) and value[at] != bias[0]:
+    channels, biases = value[at], bias[0]
+    if isinstance(channels, int) and isinstance(biases, int) and channels != biases:
         where = "last" if at == len(value) - 1 else "channel"
         raise c.fail(
             f"Must provide as many biases as the {where} dimension of the input tensor: "
             f"{shown_dims(bias)} vs. {shown_dims(value)}",
-            built=unequal(value[at], bias[0]),
+            built=unequal(channels, biases),
         )
     c.equal(value[at], bias[0])
     return value

@@ -28,7 +28,7 @@ SOME = (
 LEFT = {
     "RandomShuffle", "StatelessShuffle", "Where", "DynamicPartition", "Unique", "UniqueV2",
     "UniqueWithCounts", "UniqueWithCountsV2", "SparseSegmentSumGradV2", "SparseSegmentMeanGradV2",
-    "SparseSegmentSqrtNGradV2",
+    "SparseSegmentSqrtNGradV2", "StatelessSampleDistortedBoundingBox",
 }  # fmt: skip
 FAMILIES = re.compile(
     r".*(Scatter|Gather|Segment|Pool|Norm|Softmax|Conv|MatMul|Einsum|Resize|Cum|Arg(Max|Min)|Bincount"
