@@ -48,7 +48,6 @@ def run(session: flowc.Session, where: str, entry: dict[str, Any]) -> None:
 TAKEN = {"same_name_in_two_parents": [[0.0, 100.0], [2.0, 102.0], [6.0, 106.0]]}
 # What TensorFlow takes and flowc does not: tensors whose rank is only known when they are there.
 REFUSED = {
-    "if_ranks_differ": "If:0, which is fetched, is f32[] or f32[1], as branches of a conditional",
     "loop_rank_changes": "enters the loop as f32[1], but is f32[1,1] after one iteration",
     "while_rank_changes": "enters the loop as f32[1], but is f32[1,1] after one iteration",
 }

@@ -62,7 +62,7 @@ def test_ops_that_nobody_knows_are_refused() -> None:
             tf.import_graph_def(graph_def)
         assert caught.value.node == "import/a" and not graph.get_operations()
         # What TensorFlow has is kept, whether or not flowc compiles it.
-        tf.import_graph_def(graph_of("KmeansPlusPlusInitialization", ["c"], {}))
+        tf.import_graph_def(graph_of("CollectiveAllToAllV2", ["c"], {}))
 
 
 @pytest.mark.parametrize(("oldest", "bad"), [(PRODUCER + 1, ()), (0, (PRODUCER,))])

@@ -141,10 +141,13 @@ def _infer_join(c: Inference) -> Dims:
         if len(found) != len(type_.dims):
             ranks = f"{len(found)} and {len(type_.dims)}"
             raise c.fail(f"Shapes must be equal rank, but are {ranks}")
-        shown = f"Shapes are {shown_dims(found)} and {shown_dims(type_.dims)}."
-        where = "Dimension {} in both shapes must be equal, but are {} and {}. "
-        pairs = enumerate(zip(found, type_.dims))
-        found = tuple(c.equal(x, y, where.format(axis, x, y) + shown) for axis, (x, y) in pairs)
+        for axis, (x, y) in enumerate(zip(found, type_.dims)):
+            if isinstance(x, int) and isinstance(y, int) and x != y:
+                raise c.fail(
+                    f"Dimension {axis} in both shapes must be equal, but are {x} and {y}. "
+                    f"Shapes are {shown_dims(found)} and {shown_dims(type_.dims)}."
+                )
+        found = tuple(c.equal(x, y) for x, y in zip(found, type_.dims))
     return found
 
 
