@@ -25,6 +25,7 @@ class InterpretedProgram:
     """What a Session asks of an executable."""
 
     calls = None  # no host step
+    metadata = SimpleNamespace(on_device=())
 
     def __init__(self, c: Computation, options: Options, spec: ProgramSpec, *_: object) -> None:
         self.spec = spec
