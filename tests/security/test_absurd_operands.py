@@ -146,3 +146,25 @@ def test_positions_of_maxima_outside_of_the_image() -> None:
         )
         with pytest.raises(InvalidArgumentError):
             evaluated(gradient)
+
+
+@pytest.mark.parametrize(
+    ("width", "new", "words"),
+    [
+        (2**40, 2, "input sizes must be between 0 and max int32"),
+        (3, 2**31 - 1, "flowc computes where"),
+    ],
+)
+def test_quantized_images_of_rows_without_end(width: int, new: int, words: str) -> None:
+    with tf.Graph().as_default(), pytest.raises((ResourceExhaustedError, ValueError), match=words):
+        images = tf.placeholder(tf.quint8, [1, 3, width, 1])
+        tf.raw_ops.QuantizedResizeBilinear(images=images, size=[2, new], min=0.0, max=1.0)
+
+
+def test_numbers_that_no_draw_meets() -> None:
+    with tf.Graph().as_default():
+        found = tf.raw_ops.StatelessParameterizedTruncatedNormal(
+            shape=[2], seed=[1, 2], means=np.nan, stddevs=1.0, minvals=-1.0, maxvals=3.0
+        )
+        with pytest.raises(InvalidArgumentError, match="failed to accept"):
+            evaluated(found)

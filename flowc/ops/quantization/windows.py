@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.errors import ResourceExhaustedError
 from flowc.ir.dims import Dim
 from flowc.ir.op import Inference, NeedsContent, op_named
 from flowc.ir.types import Dims
@@ -265,6 +266,8 @@ define_formula(
 # -- sizes of images
 
 # Of integers: the bits of weights behind the point, and what holds the products.
+_MOST_PIXELS = 2**31 - 1  # of a row or column
+_MOST_TABLED = 2**24  # new pixels of a row or column, whose places are constants
 _WEIGHTS = {dtypes.u8: (7, dtypes.i32), dtypes.i32: (30, dtypes.i64)}
 
 
@@ -277,6 +280,14 @@ def _infer_resize(c: Inference) -> list[Dims]:
         raise NeedsContent(f"{c.op.tf_name} needs sizes that are known: {c.inputs[0]} to {new}")
     if 0 in sizes:
         raise c.fail("input image must be of non-zero size")
+    if not all(n <= _MOST_PIXELS for n in sizes):
+        raise c.fail("input sizes must be between 0 and max int32")
+    if max(new) > _MOST_TABLED:
+        raise ResourceExhaustedError(
+            f"{c.op.tf_name} to {new[0]} x {new[1]} pixels; flowc computes where {_MOST_TABLED} of a"
+            " row or column lie, and no more",
+            node=c.node_name,
+        )
     return ranged((batch, *new, channels))
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from flowc.ir.builder import Builder
 
 Array = np.ndarray[Any, Any]
+_BY_KERNEL = frozenset({"no_fold"})  # the reference tries as often as the kernel, in Python
 _TOGETHER = 100  # numbers of one kind that TensorFlow draws one after another
 _INVALID = "Invalid parameters"
 _UNFIT = "TruncatedNormal rejection sampler failed to accept a sample."
@@ -101,7 +102,8 @@ def _of_kind(draws: _WordsOfKey, parameters: Sequence[float]) -> Iterator[float]
     root = np.sqrt(least * least + 4)
     cutoff = 2 * np.exp(0.5 + least * (least - root) / 4) / (least + root)
     slope = (least + root) / 2
-    while True:
+    in_vain = 0
+    while in_vain <= kernels.MOST_TRIES:
         if (least < -1.3 and most >= 0) or (most > 1.3 and least <= 0):
             found = [x for x in draws.numbers(True) if least <= x <= most]
         elif most - least < cutoff:
@@ -116,7 +118,9 @@ def _of_kind(draws: _WordsOfKey, parameters: Sequence[float]) -> Iterator[float]
             away = [slope - x if least < slope else least - slope for x in xs]
             rows = zip(xs, away, numbers[1::2])
             found = [x for x, a, u in rows if u <= np.exp(-a * a / 2) and x < most]
+        in_vain = 0 if found else in_vain + 1
         yield from (x * deviation + mean for x in found)
+    raise InvalidArgumentError(_UNFIT)
 
 
 def _keyed(key: Array, counter: Array, *given: Array, by_sample: bool) -> Array:
@@ -146,6 +150,7 @@ define(
     infer=_infer_keyed,
     lowering=_lower_keyed,
     reference=_keyed,
+    traits=_BY_KERNEL,
     examples=(
         f"{_KEY} {_KINDS} i32[2]=[5,20]",
         f"{_KEY} {_KINDS.replace('T', 'f32')} i64[2]=[7,28]; by_sample=True",
@@ -277,6 +282,7 @@ define(
     infer=_infer_stateless,
     lowering=Decompose(_build_stateless),
     reference=_stateless,
+    traits=_BY_KERNEL,
     examples=(
         "i32[2]=[9,2] i64[2]=[1,2] f32[2]=[0,1] f32[]=1 f32[2]=[-1,2] f32[]=3",
         "i64[3]=[3,2,2] i32[2]=[5,-6] f64[2,1]=[[0],[5]] f64[]=2 f64[2]=[-1,3] f64[]=9",
