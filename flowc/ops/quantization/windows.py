@@ -284,8 +284,8 @@ def _infer_resize(c: Inference) -> list[Dims]:
         raise c.fail("input sizes must be between 0 and max int32")
     if max(new) > _MOST_TABLED:
         raise ResourceExhaustedError(
-            f"{c.op.tf_name} to {new[0]} x {new[1]} pixels; flowc computes where {_MOST_TABLED} of a"
-            " row or column lie, and no more",
+            f"{c.op.tf_name} to {new[0]} x {new[1]} pixels; flowc computes where {_MOST_TABLED} of"
+            " a row or column lie, and no more",
             node=c.node_name,
         )
     return ranged((batch, *new, channels))
