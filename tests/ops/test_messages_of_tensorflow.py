@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -420,6 +421,26 @@ def test_gradients_that_an_accumulator_refuses() -> None:
             session.run(q.apply_grad([0], np.ones((1, 2, 2), f4)))
         scalars = tf.SparseConditionalAccumulator(tf.float32, shape=[])
         session.run(scalars.apply_grad([0], np.ones(1, f4), np.zeros(0, np.int64)))
+
+
+def test_shapes_of_slices_that_say_nothing_or_too_little() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        for known, shape, words in (
+            (True, 4, "expected shape rank at least 2, got 1"),
+            (True, [[3, 1]], ""),
+            (False, 4, ""),
+        ):
+            apply = r.SparseAccumulatorApplyGradient(
+                handle=r.SparseConditionalAccumulator(dtype=tf.float32, shape=[3, 1]),
+                local_step=0,
+                gradient_indices=[0],
+                gradient_values=[[1.0]],
+                gradient_shape=_open(np.array(shape, np.int64)),
+                has_known_shape=known,
+            )
+            refused = pytest.raises(tf.errors.InvalidArgumentError, match=words or None)
+            with refused if words else nullcontext():
+                session.run(apply)
 
 
 def test_distances_of_words() -> None:

@@ -168,3 +168,12 @@ def test_numbers_that_no_draw_meets() -> None:
         )
         with pytest.raises(InvalidArgumentError, match="failed to accept"):
             evaluated(found)
+
+
+def test_elements_of_a_list_with_more_sizes_than_a_tensor_has() -> None:
+    with tf.Graph().as_default():
+        elements = tf.raw_ops.EmptyTensorList(
+            element_shape=tf.fill([2**22], 1), max_num_elements=2, element_dtype=tf.float32
+        )
+        with pytest.raises(InvalidArgumentError, match="of at most 64 sizes"):
+            evaluated(tf.raw_ops.TensorListLength(input_handle=elements))

@@ -20,7 +20,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Expr, as_dim, is_nonnegative, maximum
 from flowc.ir.extraction import Extractor, Known
 from flowc.ir.op import Inference, NeedsContent, op_named
-from flowc.ir.types import Dims
+from flowc.ir.types import MAX_RANK, Dims
 
 Partial = tuple[Dim | None, ...] | None  # dims as far as they are known; None: not even the rank
 
@@ -172,9 +172,15 @@ def rows_for(b: Builder, rows: Dim, indices: Value) -> Dim:
 
 
 def shape_input(x: Extractor, shape: Value) -> Partial:
-    """What a shape operand (-1 for what is not known, a scalar for no rank) says."""
+    """What a shape operand (-1 for what is not known, a scalar for no rank) says. Raises
+    `InvalidArgumentError` for more sizes than a tensor has."""
     if shape.type.rank == 0:
         return None
+    if isinstance(shape.type.size, int) and shape.type.size > MAX_RANK:
+        raise InvalidArgumentError(
+            f"'{x.name}' takes the shape of elements, of at most {MAX_RANK} sizes, found "
+            f"{shape.type}"
+        )
     known = x.b.content(shape)
     if known is None:
         count = shape.dims[0]

@@ -194,9 +194,14 @@ def _accumulator(run: HostRun, text: bytes) -> Accumulator:
 # -- steps
 
 
-def _apply(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun, **more: bool) -> list[Array]:
-    text, step, *gradient = inputs
-    _accumulator(run, text).apply(int(scalar_of(step, "local_step")), *map(np.asarray, gradient))
+def _apply(
+    inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun, has_known_shape: bool = True
+) -> list[Array]:
+    text, step, *given = inputs
+    gradient = [np.asarray(array) for array in given]
+    if len(gradient) == 3:  # of slices: indices, values and the shape of all
+        gradient[2] = gradient[2].reshape(-1)[: None if has_known_shape else 0]
+    _accumulator(run, text).apply(int(scalar_of(step, "local_step")), *gradient)
     return []
 
 
@@ -294,6 +299,7 @@ define_step(
     f" gradient_values: dtype, gradient_shape: i64; {_DTYPES}, has_known_shape: bool)",
     _apply,
     no_outputs,
+    ("has_known_shape",),
     infer=_infer_nothing,
     forms={REFERENCE: "SparseAccumulatorApplyGradient"},
 )
