@@ -7,7 +7,7 @@ what TensorFlow raises, with its words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -257,3 +257,40 @@ def check_feed_shape(tensor: Tensor, array: np.ndarray | DeviceArray) -> None:
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, "
             f"which has shape {sizes_text(tensor.shape)}"
         )
+
+
+def check_feed_shapes(fed: Mapping[Tensor, np.ndarray | DeviceArray]) -> None:
+    for tensor, array in fed.items():
+        check_feed_shape(tensor, array)
+
+
+def feed_arrays(graph: Graph, feeds: Mapping[Any, Any]) -> dict[Tensor, np.ndarray]:
+    """The arrays of a `feed_dict`, by the tensors that they are for."""
+    return {tensor: feed_value(tensor, value) for tensor, value in feed_items(graph, feeds)}
+
+
+def feed_items(graph: Graph, feeds: Mapping[Any, Any]) -> Iterator[tuple[Tensor, Any]]:
+    """The tensors that are fed, with what was given for them."""
+    if not isinstance(feeds, Mapping):
+        raise TypeError(f"feed_dict must be a dict, found {type(feeds).__name__}")
+    for key, value in flat_feeds(feeds):
+        if hasattr(key, "components"):
+            yield from feed_items(graph, dict(zip(key.components(), value, strict=True)))
+        else:
+            yield feed_key(graph, key), value
+
+
+def feed_key(graph: Graph, key: Any) -> Tensor:
+    """The tensor that a key of a `feed_dict` names."""
+    try:
+        make_nameable(graph, key)
+        tensor = graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
+    except (KeyError, ValueError, TypeError) as error:
+        near = near_tensors(graph, key) if isinstance(key, str) else None
+        text = error.args[0] if error.args else str(error)
+        raise TypeError(
+            f"Cannot interpret feed_dict key as Tensor: {text}" + (f" ({near})" if near else "")
+        ) from None
+    if not graph.is_feedable(tensor):
+        raise ValueError(f"Tensor {tensor} may not be fed.")
+    return tensor

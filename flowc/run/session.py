@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from flowc import dtypes
 from flowc.errors import (
     FlowcError,
     InvalidArgumentError,
@@ -27,46 +25,20 @@ from flowc.errors import (
 )
 from flowc.graph import Graph, Operation, Tensor, get_default_graph
 from flowc.graph.default import default_session
-from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.ir.host_run import HostRun
-from flowc.ir.types import TensorType
 from flowc.options import Options
-from flowc.run.calls import (
-    CallMaker,
-    PlainCall,
-    SegmentedCall,
-    call_of,
-    device_call_of,
-    hosted,
-)
-from flowc.run.device_buffers import DeviceArray, is_on_gpu
 from flowc.run.devices import DeviceAttributes, Placement, devices
-from flowc.run.fetches import (
-    Fetches,
-    Rebuild,
-    as_left,
-    check_feed_shape,
-    device_feed,
-    feed_value,
-    flat_feeds,
-    make_nameable,
-    near_tensors,
-    only,
-)
+from flowc.run.dispatch import Dispatcher
+from flowc.run.fetches import Fetches, check_feed_shapes, feed_arrays, feed_key
 from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
-from flowc.run.host_steps import RunLog, time_left, traced_by
+from flowc.run.host_steps import time_left, traced_by
 from flowc.run.partial_runs import PartialRun
-from flowc.run.programs import ProgramCache
-from flowc.run.remembered_calls import RememberedCalls, are_arrays, form_of_array, is_flat
+from flowc.run.remembered_calls import form_of_array
 from flowc.run.run_faults import told_fault
 from flowc.run.segments import Segment
 from flowc.run.state import RunState
 from flowc.run.traces import Trace, tells
-
-if TYPE_CHECKING:
-    from flowc.cache.program_index import Request
-
 
 CLOSED = "Attempted to use a closed Session."
 
@@ -96,11 +68,6 @@ def _target_of(device: str) -> str:
     if name.startswith("cuda:"):
         return name
     raise UsageError(f"no device {device!r}", hint="cpu or cuda")
-
-
-def _check_shapes(fed: Mapping[Tensor, np.ndarray | DeviceArray]) -> None:
-    for tensor, array in fed.items():
-        check_feed_shape(tensor, array)
 
 
 class Session:
@@ -148,19 +115,10 @@ class Session:
             self._options = replace(self._options, exact=True)
         if device is not None:
             self._options = replace(self._options, target=_target_of(device))
-        self._calls = RememberedCalls()
         self._state = RunState(self._graph, random_seed, max_memory)
-        self._variables = self._state.variables
         self._max_memory = max_memory
         self._placement = Placement.of(config, self._options.has_gpu)
-        self._programs = ProgramCache(
-            self._graph,
-            self._options,
-            self._threads,
-            self._state,
-            max_memory,
-            self._placement,
-        )
+        self._dispatch_to(self._state, self._threads)
         self._state.functions = CalledFunctions(self._graph, self._inner)
         self._state.run_main = lambda main: self.run(main.name, main.assets)
         self._partial_runs: dict[str, PartialRun] = {}
@@ -177,7 +135,7 @@ class Session:
         if calls > 1:
             threads = max(1, (threads or os.cpu_count() or 1) // calls)
         found = self._beside(graph, self._options, state, threads)
-        found._programs.reads_images_first = True
+        found._dispatcher.programs.reads_images_first = True
         return found._run_into
 
     def _beside(
@@ -190,12 +148,16 @@ class Session:
         """Another Session with the same state and threads, where no others are given."""
         threads = threads or self._threads
         found = Session(graph=graph, threads=threads, max_memory=self._max_memory, options=options)
-        found._state = state or self._state
-        found._variables = found._state.variables
-        found._programs = ProgramCache(
-            graph, options, threads, found._state, self._max_memory, self._placement
-        )
+        found._placement = self._placement
+        found._dispatch_to(state or self._state, threads)
         return found
+
+    def _dispatch_to(self, state: RunState, threads: int | None) -> None:
+        self._state, self._variables = state, state.variables
+        self._dispatcher = Dispatcher(
+            self._graph, self._options, threads, state, self._max_memory, self._placement
+        )
+        self._calls = self._dispatcher.calls
 
     def __repr__(self) -> str:
         held = len(self._variables.types()[1])
@@ -205,6 +167,12 @@ class Session:
     @property
     def graph(self) -> Graph:
         return self._graph
+
+    @property
+    def _open_dispatcher(self) -> Dispatcher:
+        if self._closed:
+            raise RuntimeError(CLOSED)
+        return self._dispatcher
 
     @property
     def state(self) -> RunState:
@@ -272,7 +240,7 @@ class Session:
                     return call(feeds.values(), timeout)
                 except (Outdated, NegativeSizeError):
                     pass
-            return self._run_slowly(fetches, feeds, key, timeout)
+            return self._open_dispatcher.run(fetches, feeds, key, timeout)
         except FlowcError as found:
             self._raise_told(found, fetches, feeds)
 
@@ -294,7 +262,7 @@ class Session:
                     return call(feeds.values(), timeout, into)
                 except (Outdated, NegativeSizeError):
                     pass
-            return self._run_slowly(fetches, feeds, key, timeout)
+            return self._open_dispatcher.run(fetches, feeds, key, timeout)
         except FlowcError as found:
             self._raise_told(found, fetches, feeds)
 
@@ -304,10 +272,10 @@ class Session:
         def check_sizes() -> None:
             asked = Fetches(self._graph, fetches)
             segment = Segment(tuple(asked.tensors), tuple(asked.operations))
-            self._programs.check_sizes(segment, self._feeds(feeds))
+            self._dispatcher.programs.check_sizes(segment, feed_arrays(self._graph, feeds))
 
         def run(operations: list[Operation]) -> None:
-            self._run_slowly(operations, feeds, None, self._timeout)
+            self._open_dispatcher.run(operations, feeds, None, self._timeout)
 
         error = told_fault(found, self._graph, check_sizes, run)
         if error is found:
@@ -378,7 +346,9 @@ class Session:
             if on_device:
                 feeds = dict(zip(keys, values))
                 try:
-                    return self._run_on_device(fetches, feeds, self._timeout, stays=True)
+                    return self._open_dispatcher.run_on_device(
+                        fetches, feeds, self._timeout, stays=True
+                    )
                 except FlowcError as error:
                     self._raise_told(error, fetches, feeds)
             try:
@@ -397,37 +367,6 @@ class Session:
 
         return call
 
-    def _run_on_device(
-        self, fetches: Any, feeds: Mapping[Any, Any], timeout: float, *, stays: bool
-    ) -> Any:
-        """`run` with feeds that may be on the GPU. `stays`: whether the results are to be there."""
-        if self._closed:
-            raise RuntimeError(CLOSED)
-        version = self._variables.version
-        form, wanted = self._calls.fetches(self._graph, fetches)
-        fed = {t: device_feed(t, value) for t, value in self._feed_items(feeds)}
-        key = None
-        if form is not None:
-            key = (version, "on a GPU", stays, form, *fed, *map(form_of_array, fed.values()))
-            call: Any = self._calls.get(key)
-            if call is not None:
-                with suppress(Outdated, NegativeSizeError):
-                    return call(fed.values(), timeout)
-        _check_shapes(fed)
-
-        def rebuild(results: Sequence[Any]) -> Any:
-            return wanted.rebuild([as_left(r, stays) for r in results])
-
-        asked = Segment(tuple(wanted.tensors), tuple(wanted.operations))
-        segments = self._programs.segments(asked, fed)
-        if segments:
-            here = {t: feed_value(t, value) for t, value in fed.items()}
-            run = self._run_segment
-            whole = SegmentedCall(segments, asked.tensors, list(fed), run, self._state, rebuild)
-            return whole(here.values(), timeout)
-        maker = partial(device_call_of, stays=stays)
-        return self._run_program(asked, fed, timeout, rebuild, key, maker=maker)
-
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begins one step of the graph that is computed in several calls of `partial_run`: these
         may fetch `fetches` and feed `feeds`, each once. Returns the step's handle. Raises as `run`,
@@ -435,7 +374,7 @@ class Session:
         if self._closed:
             raise RuntimeError(CLOSED)
         wanted = Fetches(self._graph, fetches)
-        keys = [self._feed_key(key) for key in (feeds or ())]
+        keys = [feed_key(self._graph, key) for key in (feeds or ())]
         handle = f"partial_run_{next(self._handles)}"
         self._partial_runs[handle] = PartialRun([*wanted.tensors], [*wanted.operations], keys)
         return handle
@@ -451,165 +390,15 @@ class Session:
             raise InvalidArgumentError("Must run 'setup' before performing partial runs!")
         wanted = Fetches(self._graph, fetches)
         asked = [*wanted.tensors], [*wanted.operations]
-        fed = self._feeds(feed_dict or {})
-        _check_shapes(fed)
+        fed = feed_arrays(self._graph, feed_dict or {})
+        check_feed_shapes(fed)
         step.feed(fed)
         segment = step.segment(*asked)
-        results = self._run_part(segment, step.given(segment))
+        results = self._dispatcher.run_part(segment, step.given(segment))
         step.finish(segment, results, [*asked[0], *asked[1]])
         if not step.pending:
             del self._partial_runs[handle]
         return wanted.rebuild(step.values(asked[0]))
-
-    def _run_part(
-        self, segment: Segment, given: Mapping[Tensor, np.ndarray]
-    ) -> Sequence[np.ndarray]:
-        """The part of a step that a partial run computes, which may have steps that wait for each
-        other."""
-        asked = Segment(segment.tensors, segment.operations, done=segment.done)
-        parts = self._programs.segments(asked, given)
-        if not any(part.may_wait for part in parts):
-            return self._run_segment(segment, given, self._state.host_run(0))
-        whole = SegmentedCall(
-            parts, segment.tensors, list(given), self._run_segment, self._state, list
-        )
-        return whole(given.values())
-
-    def _run_slowly(self, fetches: Any, feeds: Mapping[Any, Any], key: Any, timeout: float) -> Any:
-        """Checks everything, compiles if need be, and remembers the call for `run`."""
-        if self._closed:
-            raise RuntimeError(CLOSED)
-        request = self._request(fetches, feeds)
-        if request is not None:
-            found = request.executable(self._threads)
-            if found is not None:
-                found.limit_memory(self._max_memory)
-                rebuild = only if isinstance(fetches, str) else type(fetches)
-                plain = PlainCall(found, list(feeds.values()), rebuild)
-                call = hosted(plain, found, self._state)
-                self._calls.remember(key, call)
-                return call(feeds.values(), timeout)
-        if not self._graph.version:
-            raise RuntimeError(
-                "The Session graph is empty. Add operations to the graph before calling run()."
-            )
-        given = flat_feeds(feeds) if self._options.has_gpu and isinstance(feeds, Mapping) else ()
-        if any(is_on_gpu(value) for _, value in given):
-            return self._run_on_device(fetches, feeds, timeout, stays=False)
-        version = self._variables.version
-        form, wanted = self._calls.fetches(self._graph, fetches)
-        fed = self._feeds(feeds)
-        if not are_arrays(feeds.values(), fed.values()) or not is_flat(fetches):
-            # Others of the same form as it was given may mean something else.
-            made = (version, form, *fed, *map(form_of_array, fed.values()))
-            key = None if form is None else made
-            call = self._calls.get(key)
-            if call is not None:
-                with suppress(Outdated, NegativeSizeError):
-                    return call(fed.values(), timeout)
-        _check_shapes(fed)
-        asked = Segment(tuple(wanted.tensors), tuple(wanted.operations))
-        segments = self._programs.segments(asked, fed)
-        if segments:
-            whole = SegmentedCall(
-                segments, asked.tensors, list(fed), self._run_segment, self._state, wanted.rebuild
-            )
-            self._calls.remember(key, whole)
-            return whole(fed.values(), timeout)
-        return self._run_program(asked, fed, timeout, wanted.rebuild, key, request)
-
-    def _run_program(
-        self,
-        asked: Segment,
-        fed: Mapping[Tensor, Any],
-        timeout: float,
-        rebuild: Rebuild,
-        key: Any,
-        request: Request | None = None,
-        into: Sequence[np.ndarray] = (),
-        maker: CallMaker = call_of,
-    ) -> Any:
-        """Finds the program, compiles it if need be, and runs it. `key`: that of calls which can be
-        served alike, None where there are none. `maker`: what makes a call of it."""
-        types = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
-        log = RunLog()
-        while True:
-            version, program = self._programs.find(asked, types, fed)
-            if program.executable is None:
-                return rebuild([])
-            given = [fed[t] for t in program.feeds]
-            call = maker(program, version, self._state, given, rebuild)
-            if key is None or program.ranks.open:
-                pass
-            elif program.decided_by:
-                deciding = program.decided_by
-                self._calls.remember_for_values(key, call, version, fed, deciding, program.feeds)
-            else:
-                self._calls.remember(key, call, version)
-                lasts = program.is_exact and not program.ranks.assumed
-                has_state = program.spec.variables or self._graph.main_operation is not None
-                if request is not None and lasts and not has_state:
-                    request.remember((*asked.tensors, *program.feeds), program.executable)
-            try:
-                return program.ranks.run(partial(call, timeout=timeout, into=into), given, log)
-            except Outdated:
-                continue
-            except NegativeSizeError as error:
-                self._programs.learn_negative(asked, types, fed, error)
-                self._calls.clear()
-
-    def _run_segment(
-        self,
-        segment: Segment,
-        given: Mapping[Tensor, np.ndarray],
-        run: HostRun,
-        into: Sequence[np.ndarray] = (),
-    ) -> Sequence[np.ndarray]:
-        alone = self._programs.alone(segment)
-        if alone is not None:
-            return alone.run(given, run)
-        key = (self._variables.version, segment, *map(form_of_array, given.values()))
-        call = self._calls.get(key)
-        if call is not None:
-            with suppress(Outdated, NegativeSizeError):
-                return call(given.values(), run.left, into)
-        return self._run_program(segment, given, run.left, lambda results: results, key, into=into)
-
-    def _request(self, fetches: Any, feeds: Any) -> Request | None:
-        """What is asked of a loaded graph that nobody has looked at: it may be known from before,
-        and the graph need not be read then."""
-        if not isinstance(self._graph, UntouchedGraph) or self._variables.version:
-            return None
-        from flowc.cache.program_index import request_of
-
-        return request_of(self._graph, fetches, feeds, self._options)
-
-    def _feeds(self, feeds: Mapping[Any, Any]) -> dict[Tensor, np.ndarray]:
-        return {tensor: feed_value(tensor, value) for tensor, value in self._feed_items(feeds)}
-
-    def _feed_items(self, feeds: Mapping[Any, Any]) -> Iterator[tuple[Tensor, Any]]:
-        """The tensors that are fed, with what was given for them."""
-        if not isinstance(feeds, Mapping):
-            raise TypeError(f"feed_dict must be a dict, found {type(feeds).__name__}")
-        for key, value in flat_feeds(feeds):
-            if hasattr(key, "components"):
-                yield from self._feed_items(dict(zip(key.components(), value, strict=True)))
-            else:
-                yield self._feed_key(key), value
-
-    def _feed_key(self, key: Any) -> Tensor:
-        try:
-            make_nameable(self._graph, key)
-            tensor = self._graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
-        except (KeyError, ValueError, TypeError) as error:
-            near = near_tensors(self._graph, key) if isinstance(key, str) else None
-            text = error.args[0] if error.args else str(error)
-            raise TypeError(
-                f"Cannot interpret feed_dict key as Tensor: {text}" + (f" ({near})" if near else "")
-            ) from None
-        if not self._graph.is_feedable(tensor):
-            raise ValueError(f"Tensor {tensor} may not be fed.")
-        return tensor
 
     def variable_values(self) -> dict[str, np.ndarray]:
         """Copies of the variables that runs have assigned, by name."""
@@ -619,8 +408,7 @@ class Session:
         """Frees the programs and the variables; the session cannot run after it."""
         self._closed = True
         self._state.close()
-        self._programs.clear()
-        self._calls.clear()
+        self._dispatcher.clear()
 
     def __enter__(self) -> Session:
         context = self.as_default()

@@ -1,11 +1,14 @@
 """What the runs of a Session share: variables, and what they have learnt.
 
 In: the variables that programs read. Out: their values. Invariant: what one thread gives a random
-node to begin with is what all find.
+node to begin with is what all find. A chosen seed gives each node the same numbers in every
+process, and no two nodes the same stream.
 """
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 import sys
 import threading
 from collections import ChainMap
@@ -20,7 +23,6 @@ from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.graph.signature import MainOperation
 from flowc.ir.host_run import CancelToken, HostFunctions, HostRun, HostStates
 from flowc.ir.program_spec import VariableSpec
-from flowc.run.random_states import first_states
 from flowc.run.variables import HeldVariables
 from flowc_runtime.machine import memory_of_machine
 
@@ -105,3 +107,20 @@ class RunState:
         self.cancel.cancel()
         self.host.close()
         self.variables.forget()
+
+
+def first_states(
+    starts: Mapping[str, np.ndarray | None], seed: int | None = None
+) -> dict[str, np.ndarray]:
+    """A state for every name. `seed`: what nodes without seeds start from, instead of numbers that
+    nobody can foresee."""
+    return {name: _chosen(name, seed) if start is None else start for name, start in starts.items()}
+
+
+def _chosen(name: str, seed: int | None) -> np.ndarray:
+    """[counter, its upper half, key]: the counter starts at 0."""
+    if seed is None:
+        drawn = secrets.token_bytes(16)
+    else:
+        drawn = hashlib.sha256(f"{seed} {name}".encode()).digest()[:16]
+    return np.array([0, *np.frombuffer(drawn, "<i8")], np.int64)

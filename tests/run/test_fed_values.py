@@ -71,7 +71,7 @@ def test_data_stays_data() -> None:
         for number in range(5):
             found = session.run(y, {x: X, axis: 1, step: number})
             np.testing.assert_allclose(found, X.sum(1) * number)
-        assert len(session._programs.all()) == 1
+        assert len(session._dispatcher.programs.all()) == 1
 
 
 def test_what_counts_from_the_end_is_compiled_once() -> None:
@@ -81,7 +81,7 @@ def test_what_counts_from_the_end_is_compiled_once() -> None:
         y = x[:, a:]
         for value in (1, -1, 2, -1, 0, 1, -1):
             np.testing.assert_array_equal(session.run(y, {x: X, a: value}), X[:, value:])
-        assert len(session._programs.all()) == 2
+        assert len(session._dispatcher.programs.all()) == 2
 
 
 def test_axes_of_two_tensors_may_be_fed() -> None:
@@ -117,7 +117,7 @@ def test_programs_for_values_are_bounded() -> None:
         y = tf.cumsum(tf.ones([2, 2]), tf.reshape(a % 2, []))
         for value in range(MOST_PROGRAMS + 3):
             session.run(y, {a: [value]})
-        assert len(session._programs.all()) == MOST_PROGRAMS
+        assert len(session._dispatcher.programs.all()) == MOST_PROGRAMS
 
 
 def test_what_no_small_feed_decides_is_refused() -> None:

@@ -207,7 +207,7 @@ def test_rows_are_changed_where_they_are() -> None:
             places.add(session._variables._held["v"].value.ctypes.data)
         assert len(places) == 1
         np.testing.assert_array_equal(session.run("v:0"), expected)
-        (program,) = [p for p in session._programs.all() if p.spec.writes]
+        (program,) = [p for p in session._dispatcher.programs.all() if p.spec.writes]
         assert [v.name for v in program.spec.variables if program.spec.in_place(v)] == ["v"]
     np.testing.assert_array_equal(graph.variable_values["v"], TABLE)
 
