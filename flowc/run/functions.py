@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidArgumentError, InvalidModelError, UnsupportedError
 from flowc.graph import Graph, Tensor
 from flowc.graph.attrs import FunctionRef
@@ -32,6 +33,7 @@ Array = np.ndarray[Any, Any]
 # What an iterator may be saved with, although TensorFlow has it as stateful.
 HARMLESS = {"Assert", "Print", "PrintV2", "Timestamp"}
 HARMLESS |= {f"LookupTable{what}{version}" for what in ("Find", "Size") for version in ("", "V2")}
+_HELD_AS_OBJECTS = (dtypes.string, dtypes.variant, dtypes.resource)
 LEADING_BACK = frozenset({"NextIteration", "RefNextIteration"})
 WORTH_COMPILING = 4096  # elements that Python takes a tenth of a second for, or longer
 Run = Callable[..., list[Any]]  # of tensors, arrays that are fed, and places for the results
@@ -57,7 +59,11 @@ class _Opened:
                     f"a function of {len(args)} arguments is called with {len(arrays)}"
                 )
             places = into if len(computed) == len(results) else ()
-            found = run(computed, dict(zip(args, arrays)), places) if computed else []
+            try:
+                found = run(computed, dict(zip(args, arrays)), places) if computed else []
+            except (TypeError, ValueError):
+                _check_dtypes(args, arrays)
+                raise
             if len(computed) == len(results):
                 return [held(value) for value in found]
             values = iter(found)
@@ -93,6 +99,17 @@ class _Opened:
             return [arrays[cuts[t]] if t in cuts else held(next(values)) for t in self.tensors]
 
         return BatchedFunction(stacked, rest)
+
+
+def _check_dtypes(args: Sequence[Tensor], arrays: Sequence[Any]) -> None:
+    """Refuses what is of another dtype than the argument that it is given for."""
+    for i, (arg, value) in enumerate(zip(args, arrays)):
+        found = dtypes.string if isinstance(value, bytes) else dtypes.as_dtype(value.dtype)
+        wanted = arg.base_dtype or found
+        if wanted is not found and not (found is dtypes.string and wanted in _HELD_AS_OBJECTS):
+            raise InvalidArgumentError(
+                f"Expects arg[{i}] to be {wanted.name} but {found.name} is provided"
+            )
 
 
 class CalledFunctions:

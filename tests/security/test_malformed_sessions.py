@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -200,3 +201,67 @@ def test_names_that_are_no_text() -> None:
         tf.import_graph_def(GraphDef.FromString(content), name="")
         assert session.run("size:0") == 0
         assert session.run("next:0") == 0
+
+
+def test_a_function_of_other_arguments_than_its_dataset_gives() -> None:
+    with tf.Graph().as_default() as graph:
+        words = tf.data.Dataset.from_tensors(tf.constant(["one", "two"])).map(tf.strings.length)
+        ints = tf.data.Dataset.from_tensors(tf.constant([1, 2], tf.int64)).map(lambda x: x + 1)
+        for dataset, name in ((words, "words"), (ints, "ints")):
+            iterator = tf.data.make_initializable_iterator(dataset)
+            tf.identity(iterator.get_next(), name=name)
+            tf.group(iterator.initializer, name=f"{name}_begin")
+    model = graph.as_graph_def()
+    called = [node.attr["f"].func for node in model.node if node.op == "MapDataset"]
+    called[0].name, called[1].name = called[1].name, called[0].name
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(model, name="")
+        for name, told in (("words", "int64 but string"), ("ints", "string but int64")):
+            session.run(f"{name}_begin")
+            with pytest.raises(InvalidArgumentError, match=rf"Expects arg\[0\] to be {told}"):
+                session.run(f"{name}:0")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text", "expected"),
+    [
+        (tf.int64, "1_0", None),
+        (tf.float32, "1_0", None),
+        (tf.float32, "0x10", 16),
+        (tf.int32, "3000000000", None),
+    ],
+)
+def test_numbers_in_the_file_of_a_table(
+    tmp_path: Path, dtype: Any, text: str, expected: Any
+) -> None:
+    (tmp_path / "words.txt").write_text(f"a {text}\n")
+    with tf.Graph().as_default(), tf.Session() as session:
+        columns = tf.lookup.TextFileInitializer(
+            str(tmp_path / "words.txt"), tf.string, 0, dtype, 1, delimiter=" "
+        )
+        table = tf.lookup.StaticHashTable(columns, 0)
+        if expected is None:
+            with pytest.raises(
+                InvalidArgumentError, match=f"Field {text} in line 0 is not a valid"
+            ):
+                session.run(tf.tables_initializer())
+        else:
+            session.run(tf.tables_initializer())
+            assert session.run(table.lookup(tf.constant(["a"]))).tolist() == [expected]
+
+
+def test_line_numbers_beyond_64_bits(tmp_path: Path) -> None:
+    """They wrap, as in TensorFlow."""
+    (tmp_path / "words.txt").write_text("a\nb\n")
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = r.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64)
+        start = r.InitializeTableFromTextFileV2(
+            table_handle=table,
+            filename=str(tmp_path / "words.txt"),
+            key_index=-2,
+            value_index=-1,
+            offset=2**63 - 1,
+        )
+        session.run(start)
+        found = r.LookupTableExportV2(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64)
+        assert sorted(session.run(found)[1].tolist()) == [-(2**63), 2**63 - 1]

@@ -6,7 +6,6 @@ floats beyond the dtype become infinite, integers beyond it are errors.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -39,19 +38,27 @@ def as_numbers(texts: Sequence[bytes], dtype: DType) -> tuple[Array, int | None]
         found = np.fromiter(map(float, texts), np.float64, len(texts))
         with np.errstate(over="ignore"):
             return found.astype(dtype.numpy), None
-    read = _integer if dtype.is_integer else _float
-    found = np.zeros(len(texts), dtype.numpy)
     values: list[Any] = []
-    least, most = _limits(dtype) if dtype.is_integer else (-math.inf, math.inf)
     for i, text in enumerate(texts):
-        value = read(text)
-        if value is None or value < least or value > most:
-            return found, i
+        value = as_number(text, dtype)
+        if value is None:
+            return np.zeros(len(texts), dtype.numpy), i
         values.append(value)
     if dtype.is_integer or (len(values) == 1 and abs(values[0]) < 1e38):
         return np.array(values, dtype.numpy), None
     with np.errstate(over="ignore"):
         return np.array(values, np.float64).astype(dtype.numpy), None
+
+
+def as_number(text: bytes, dtype: DType) -> int | float | None:
+    """The number that a text is; None if it is none of the dtype."""
+    if not dtype.is_integer:
+        return _float(text)
+    found = _integer(text)
+    if found is None:
+        return None
+    least, most = _limits(dtype)
+    return found if least <= found <= most else None
 
 
 @cache

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.files.plain_file import PlainFile
+from flowc.ops.strings.numbers import as_number
 
 WHOLE_LINE = -2
 LINE_NUMBER = -1
@@ -64,7 +66,7 @@ class TextColumns:
         read: Callable[[bytes, int], Any],
     ) -> Any:
         if index == LINE_NUMBER:
-            return number + self.offset
+            return (number + self.offset + 2**63) % 2**64 - 2**63  # as integers of 64 bits wrap
         if index == WHOLE_LINE:
             return read(line, number)
         if index >= len(columns):
@@ -91,15 +93,17 @@ def _reader(dtype: np.dtype[Any]) -> Callable[[bytes, int], Any]:
     """What makes a key or a value of text."""
     if dtype.hasobject:
         return lambda text, number: text
+    kind = dtypes.as_dtype(dtype)
 
     def read(text: bytes, number: int) -> Any:
-        try:
-            if dtype.kind == "f":
-                return dtype.type(float(text)).item()
-            return dtype.type(int(text)).item()
-        except (ValueError, OverflowError) as error:
+        found = as_number(text, kind)
+        if found is None:
             raise InvalidArgumentError(
                 f"Field {_text(text)} in line {number} is not a valid {dtype.name}."
-            ) from error
+            )
+        if kind.is_integer:
+            return found
+        with np.errstate(over="ignore"):
+            return dtype.type(found).item()
 
     return read
