@@ -306,7 +306,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.random.random_ops": """categorical get_seed multinomial normal=random_normal
             gamma=random_gamma poisson=random_poisson shuffle=random_shuffle
             stateless_gamma=stateless_random_gamma stateless_poisson=stateless_random_poisson
-            stateless_normal=stateless_random_normal stateless_truncated_normal
+            stateless_normal=stateless_random_normal
+            stateless_parameterized_truncated_normal stateless_truncated_normal
             stateless_uniform=stateless_random_uniform truncated_normal uniform=random_uniform""",
         "flowc.api.framework.scopes": "set_random_seed",
         "flowc.api.nn.candidates": _CANDIDATES,

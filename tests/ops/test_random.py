@@ -274,3 +274,14 @@ def test_normal_numbers_that_no_ends_hold() -> None:
         assert session.run(found, {low: 0.5}).min() >= 0.5
         with pytest.raises(InvalidArgumentError, match="Invalid parameters"):
             session.run(found, {low: 2.0})
+
+
+def test_truncated_normal_numbers_of_several_kinds() -> None:
+    """The numbers are TensorFlow 2.21's."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = tf.random.stateless_parameterized_truncated_normal(
+            [3, 2], [1, 2], [0.0, 1.0], 1.0, -1.0, 1.0
+        )
+        drawn = session.run(found)
+    expected = [[0.68812084, 0.5356727], [-0.61590934, 0.20988405], [0.9924464, 0.2695096]]
+    np.testing.assert_allclose(drawn, expected, rtol=1e-6)

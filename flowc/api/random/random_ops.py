@@ -355,6 +355,28 @@ stateless_truncated_normal = _stateless_normal(
 )
 
 
+def stateless_parameterized_truncated_normal(
+    shape: Any,
+    seed: Any,
+    means: Any = 0.0,
+    stddevs: Any = 1.0,
+    minvals: Any = -2.0,
+    maxvals: Any = 2.0,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of normal distributions between `minvals` and `maxvals` that the two integers of
+    `seed` decide: of `shape`, which ends with the dims that the four parameters broadcast to, and
+    of their dtype, a float. `seed`: int32[2] or int64[2]. Raises `TypeError` for parameters of
+    several dtypes, `ValueError` for shapes that do not fit; a run raises `InvalidArgumentError`
+    for a `minvals` that is not below its `maxvals`, and a deviation that is not positive."""
+    given = {"means": means, "stddevs": stddevs, "minvals": minvals, "maxvals": maxvals}
+    scope = "stateless_parameterized_truncated_normal"
+    with name_scope(name, scope, [shape, *given.values()]):
+        dims = _shape_tensor(shape)
+        parameters = [as_tensor(value, name=key) for key, value in given.items()]
+        return output("StatelessParameterizedTruncatedNormal", dims, seed, *parameters)
+
+
 def stateless_multinomial(
     logits: Any,
     num_samples: Any,

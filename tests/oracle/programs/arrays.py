@@ -393,6 +393,9 @@ EXPRESSIONS = {
         tf.random.stateless_uniform([5], [1, 2]),
         tf.random.stateless_normal([5], [1, 2], dtype=tf.float64),
         tf.random.stateless_truncated_normal([4], [3, 4]),
+        tf.random.stateless_parameterized_truncated_normal(
+            [3, 2], [1, 2], [0.0, 1.0], 1.0, -1.0, 1.0
+        ),
         tf.random.stateless_uniform([5], [1, 2], 3, 99, tf.int64),
         tf.random.stateless_uniform([4], [1, 2], None, None, tf.uint32),
         tf.random.stateless_poisson([4], [1, 2], 3.0),
