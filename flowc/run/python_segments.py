@@ -9,20 +9,28 @@ either way.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dtypes import DType
 from flowc.errors import FlowcError
 from flowc.graph import Operation, Tensor
 from flowc.graph.op_info import has_trait, node_attrs, with_defaults
 from flowc.ir.host_run import HostRun, WouldWaitError, held
+from flowc.ir.types import TensorType
 from flowc.run.host_steps import fault_of_step, host_run
 from flowc.run.segments import CONTROL, HANDLES, Segment, needed
 
+if TYPE_CHECKING:
+    from flowc.ir.op import Op
+
 Array = np.ndarray[Any, Any]
+_OF_PYTHON = (TypeError, ValueError, IndexError, OverflowError)
+_MOST_SHAPES = 64  # of the operands of a step, that are known to fit
 _PASSED = {dtypes.string, dtypes.resource}  # handles of queues are strings, too
 Step = Callable[[Sequence[Array], HostRun], Sequence[Array]]
 
@@ -134,7 +142,6 @@ def _makes_images(op: Operation) -> bool:
 
 def step_of(op: Operation) -> Step | None:
     """What computes one operation; None where Python alone should not."""
-    from flowc.ir.builder import Builder
     from flowc.ir.lowering import Extracted, Host
     from flowc.ir.op import call_reference
     from flowc.ops import tf_op
@@ -153,8 +160,10 @@ def step_of(op: Operation) -> Step | None:
     types = [t.base_dtype for t in op.outputs if t.base_dtype is not None]
     lowering = record.lowering
     host = lowering.host if isinstance(lowering, Extracted) else lowering
+    given = [t.base_dtype for t in op.inputs if t.base_dtype is not None]
+    checks = _Checks(record, attrs, given)
     if isinstance(host, Host):
-        step = _host_step(host, types, {**attrs, "name": op.name, "node": op.name})
+        step = _host_step(host, types, {**attrs, "name": op.name, "node": op.name}, checks)
         if op.inputs or host.may_block or "stateful" in record.traits:
             return step
         found = step((), HostRun())  # a handle, which is the same in every run
@@ -164,29 +173,70 @@ def step_of(op: Operation) -> Step | None:
         return None
     if record.name != "pack" and not {*types} <= _PASSED:
         return None
-    given = [t.base_dtype for t in op.inputs if t.base_dtype is not None]
 
     def compute(inputs: Sequence[Array], run: HostRun) -> Sequence[Array]:
         try:
             return [held(a) for a in call_reference(record, reference, inputs, attrs, given)]
-        except (TypeError, ValueError, IndexError, OverflowError):
-            b = Builder()  # which says what is wrong with the operands
-            b.emit(record, [b.const(a, t) for a, t in zip(inputs, given)], attrs)
+        except _OF_PYTHON:
+            checks.see_elements(inputs)
             raise
 
     return compute
 
 
-def _host_step(host: Any, types: Sequence[dtypes.DType], attrs: Mapping[str, Any]) -> Step:
+class _Checks:
+    """What a record says of operands of these dtypes, which only the run knows."""
+
+    def __init__(self, record: Op, attrs: Mapping[str, Any], kinds: Sequence[DType]) -> None:
+        self._record = record
+        self._attrs = attrs
+        self._kinds = kinds
+        self._seen = set[tuple[tuple[int, ...], ...]]()
+
+    def see_shapes(self, arrays: Sequence[Array]) -> None:
+        """Raises `ShapeError` for shapes that the op does not take."""
+        shapes = tuple([a.shape for a in arrays])
+        if shapes not in self._seen:
+            self._infer(arrays, has_elements=False)
+            if len(self._seen) < _MOST_SHAPES:
+                self._seen.add(shapes)
+
+    def see_elements(self, arrays: Sequence[Array]) -> None:
+        """The same for elements, where a step has failed."""
+        self._infer(arrays, has_elements=True)
+
+    def _infer(self, arrays: Sequence[Array], *, has_elements: bool) -> None:
+        from flowc.ir.builder import Builder
+        from flowc.ir.op import NeedsContent
+
+        b = Builder()
+        operands = [
+            b.const(array, kind)
+            if has_elements and kind not in HANDLES
+            else b.parameter(str(i), TensorType(kind, array.shape))
+            for i, (array, kind) in enumerate(zip(arrays, self._kinds))
+        ]
+        with suppress(NeedsContent):  # which only the step itself finds
+            b.emit(self._record, operands, self._attrs)
+
+
+def _host_step(
+    host: Any, types: Sequence[DType], attrs: Mapping[str, Any], checks: _Checks
+) -> Step:
     """`attrs`: those of the operation, and its name as that of `node`."""
     settings = {name: attrs[name] for name in host.settings}
     function, only_reads, may_block = host.function, host.only_reads, host.may_block
 
     def step(inputs: Sequence[Array], run: HostRun) -> Sequence[Array]:
+        checks.see_shapes(inputs)
         arrays = inputs if only_reads else [np.array(a) for a in inputs]
         given = [a if a.ndim else a[()] for a in arrays]
-        if may_block:
-            return function(given, types, run=run, **settings)
-        return function(given, types, **settings)
+        try:
+            if may_block:
+                return function(given, types, run=run, **settings)
+            return function(given, types, **settings)
+        except _OF_PYTHON:
+            checks.see_elements(inputs)
+            raise
 
     return step

@@ -26,7 +26,6 @@ from flowc.ir.types import Dims
 from flowc.ops.lists.dense_lists import outside_array, plain
 from flowc.ops.lists.list_marks import read_fault
 from flowc.ops.lists.list_operations import (
-    check_lengths,
     element_at,
     joined,
     readable,
@@ -46,6 +45,7 @@ from flowc.ops.lists.list_values import (
     dtype_shown,
     fits,
     merged,
+    of_rank,
     rows_for,
     shape_shown,
 )
@@ -83,7 +83,7 @@ def _marks_of(contents: ListValue) -> Value:
 
 def emit_write(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     handle, index, value, *_ = inputs
-    _write(x, handle, value_of(x, index), value_of(x, value))
+    _write(x, handle, of_rank(value_of(x, index), 0, "index"), value_of(x, value))
     return [flow(x)]
 
 
@@ -171,6 +171,10 @@ def _replace_all(x: Extractor, array: Resource, contents: ListValue) -> None:
 
 def emit_unpack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     elements = value_of(x, inputs[1])
+    if not elements.type.rank:
+        raise InvalidArgumentError(
+            "Input value for unpack must be at least a vector but received shape: []"
+        )
     _check_count(x, inputs[0], elements.dims[0], "first dimension of the value")
     _write_all(x, inputs[0], elements)
     return [flow(x)]
@@ -190,7 +194,9 @@ def _check_count(x: Extractor, handle: Bound, count: Dim, what: str) -> None:
 
 def emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     value, lengths = value_of(x, inputs[1]), value_of(x, inputs[2])
-    check_lengths(lengths)
+    of_rank(lengths, 1, "lengths")
+    if not value.type.rank:
+        raise InvalidArgumentError("Expected value to be at least a vector, but received shape: []")
     _check_count(x, inputs[0], lengths.dims[0], "size of lengths")
     unused = (
         "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {value} and "
@@ -210,12 +216,13 @@ def emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
 
 
 def emit_read(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    return [_read(x, inputs[0], value_of(x, inputs[1]), attrs["dtype"], None)]
+    index = of_rank(value_of(x, inputs[1]), 0, "index")
+    return [_read(x, inputs[0], index, attrs["dtype"], None)]
 
 
 def emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     _, contents = array_of(x, inputs[0])
-    indices = value_of(x, inputs[1])
+    indices = of_rank(value_of(x, inputs[1]), 1, "indices")
     if counts_to(x.b, indices) == contents.rows:
         return emit_pack(x, inputs, attrs)
     return [_read(x, inputs[0], indices, attrs["dtype"], attrs["element_shape"])]

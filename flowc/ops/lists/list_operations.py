@@ -45,6 +45,7 @@ from flowc.ops.lists.list_values import (
     complete,
     known_numbers,
     merged,
+    of_rank,
     settled,
     with_sizes,
 )
@@ -255,20 +256,12 @@ def whole(contents: ListValue, tensor: Value) -> ListValue:
     return replace(contents, dtype=tensor.type.dtype, rows=tensor.dims[0], held=DenseItems(tensor))
 
 
-def check_lengths(lengths: Value) -> None:
-    """Raises `InvalidArgumentError` for lengths of pieces that are no vector."""
-    if lengths.type.rank != 1:
-        raise InvalidArgumentError(
-            f"Expected lengths to be a vector, received a shape of rank {lengths.type.rank}"
-        )
-
-
 def split(
     x: Extractor, contents: ListValue, value: Value, lengths: Value, unused: str
 ) -> ListValue:
     """A list of the pieces of a tensor. `unused`: the message where their lengths do not add up to
     what there is."""
-    check_lengths(lengths)
+    of_rank(lengths, 1, "lengths")
     known = x.b.content(lengths)
     found: set[Any] = set() if known is None else set(known.reshape(-1))
     may_differ = value.type.rank and lengths.dims[0] != 1 and (known is None or len(found) > 1)

@@ -91,8 +91,24 @@ class Faults:
     attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+def of_rank(value: Value, rank: int, what: str) -> Value:
+    """The operand. Raises `InvalidArgumentError` where it is no scalar (rank 0) or vector (1)."""
+    if value.type.rank != rank:
+        raise InvalidArgumentError(
+            f"Expected {what} to be a {('scalar', 'vector')[rank]}, but received shape: "
+            f"{shape_shown(value.dims)}"
+        )
+    return value
+
+
 def size_of(b: Builder, scalar: Value) -> Dim:
-    """The number in an integer scalar as a size; one that the run computes is read from it."""
+    """The number in an integer scalar as a size; one that the run computes is read from it. Raises
+    `InvalidArgumentError` for several numbers and none."""
+    count = scalar.type.size
+    if isinstance(count, int) and count != 1:
+        raise InvalidArgumentError(
+            f"Expected a size to be a scalar, but received shape: {shape_shown(scalar.dims)}"
+        )
     known = b.content(scalar)
     if known is not None:
         return as_dim(known.reshape(-1)[0])

@@ -32,14 +32,14 @@ from flowc.ops.lists.array_access import (
     held_dtype,
 )
 from flowc.ops.lists.list_operations import with_element, zeros
-from flowc.ops.lists.list_values import complete, known_when_extracted, size_of
+from flowc.ops.lists.list_values import complete, known_when_extracted, of_rank, size_of
 from flowc.ops.state.variables import Emit, value_of
 
 # -- creation
 
 
 def _emit_array(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    rows = size_of(x.b, value_of(x, inputs[0]))
+    rows = size_of(x.b, of_rank(value_of(x, inputs[0]), 0, "size"))
     if isinstance(rows, int) and rows < 0:
         raise InvalidArgumentError("Size should be >= 0.")
     dtype, partial = held_dtype(attrs["dtype"]), attrs["element_shape"]

@@ -51,6 +51,7 @@ from flowc.ops.lists.list_values import (
     known_indices,
     known_when_extracted,
     merged,
+    of_rank,
     rows_for,
     scalar,
     shape_input,
@@ -113,7 +114,7 @@ def _emit_reserve(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequen
 
 
 def _emit_set(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    contents, index = list_of(x, inputs[0]), value_of(x, inputs[1])
+    contents, index = list_of(x, inputs[0]), of_rank(value_of(x, inputs[1]), 0, "index")
     item = as_item(x, inputs[2])
     if attrs["resize_if_index_out_of_bounds"]:
         contents = resized(x, contents, rows_for(x.b, contents.rows, index))
@@ -124,7 +125,8 @@ def _emit_set(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
 
 
 def _emit_get(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    index, shape = value_of(x, inputs[1]), shape_input(x, value_of(x, inputs[2]))
+    index = of_rank(value_of(x, inputs[1]), 0, "index")
+    shape = shape_input(x, value_of(x, inputs[2]))
     dtype = attrs["element_dtype"]
     if dtype is dtypes.variant:
         shape = None
@@ -241,7 +243,7 @@ def _check_scattered(tensor: Value, indices: Value) -> None:
     """That there is a row for each index."""
     if not tensor.type.rank:
         raise InvalidArgumentError("Tensor must be at least a vector, but saw shape: []")
-    rows, (count,) = tensor.dims[0], indices.dims
+    rows, (count,) = tensor.dims[0], of_rank(indices, 1, "indices").dims
     if isinstance(rows, int) and isinstance(count, int) and rows != count:
         raise InvalidArgumentError(
             f"Invalid number of rows in input tensor. Expected: {count} Actual: {rows}"
@@ -292,7 +294,8 @@ def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
             f"tensor shape {shape_shown(tensor.dims)} is not compatible with element_shape "
             f"{shape_shown(partial)}"
         )
-    _check_pieces(tensor.dims[0], known_indices(x, lengths), lengths.dims[:1])
+    of_rank(lengths, 1, "lengths")
+    _check_pieces(tensor.dims[0], known_indices(x, lengths), lengths.dims)
     contents = ListValue(tensor.type.dtype, 0, partial=partial, home=x.b)
     found = split(x, contents, tensor, lengths, UNUSED)
     if isinstance(found.held, DenseItems):
@@ -304,7 +307,8 @@ def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
 
 
 def _emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    indices, shape = value_of(x, inputs[1]), shape_input(x, value_of(x, inputs[2]))
+    indices = of_rank(value_of(x, inputs[1]), 1, "indices")
+    shape = shape_input(x, value_of(x, inputs[2]))
     check_indices(x, list_of(x, inputs[0]), indices, GATHER)
     fault = (
         "Tried to gather uninitialized tensors from a list with non-fully-defined element_shape: {}"

@@ -267,6 +267,7 @@ def _ragged_bincount(
     inputs: Sequence[Any], types: Sequence[DType], *, binary_output: bool
 ) -> list[Array]:
     splits, values, size, weights = inputs
+    values = values.reshape(-1)
     _check_numbers(values)
     rows = _rows_of(splits, len(values))
     shape = (len(splits) - 1, int(size))
@@ -363,7 +364,9 @@ def _ragged_count(
     inputs: Sequence[Any], types: Sequence[DType], *, minlength: int, maxlength: int,
     binary_output: bool,
 ) -> list[Array]:  # fmt: skip
-    splits, values, weights = inputs
+    splits, values, weights = inputs[0].reshape(-1), inputs[1].reshape(-1), inputs[2].reshape(-1)
+    if len(splits) < 2:
+        raise InvalidArgumentError("Must provide at least 2 elements for the splits argument")
     rows = _rows_of(splits, len(values)).tolist()
     triples = zip(rows, values.tolist(), _weights(weights, values))
     return _sparse_counts(

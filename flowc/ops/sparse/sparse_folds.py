@@ -91,13 +91,18 @@ def _sparse_fold(choose: Any) -> Steps:
     return function
 
 
-def _kept_sizes(c: Inference) -> list[Any]:
-    """The sizes that stay; fresh ones where the run knows them."""
+def _rank_and_axes(c: Inference) -> tuple[int, list[int]]:
+    """The rank of what is folded, and the axes that are."""
     check_sparse(c, 0, 1, 2)
     rank = c.dims(2)[0]
     if not isinstance(rank, int):
         raise c.fail("the rank of a sparse tensor that is folded must be known")
-    folded = _folded_axes(list(c.need_ints(3)), rank)
+    return rank, _folded_axes(list(c.need_ints(3)), rank)
+
+
+def _kept_sizes(c: Inference) -> list[Any]:
+    """The sizes that stay; fresh ones where the run knows them."""
+    rank, folded = _rank_and_axes(c)
     sizes = c.content(2)
     found: list[Any] = []
     for axis in range(rank):
@@ -111,7 +116,8 @@ def _kept_sizes(c: Inference) -> list[Any]:
 
 
 def _infer_sparse_fold(c: Inference) -> list[Dims]:
-    rank = len(_kept_sizes(c))
+    rank, folded = _rank_and_axes(c)
+    rank -= 0 if c.attrs["keep_dims"] else len(folded)
     count = c.fresh("n", c.dims(1)[0])
     return [(count, rank), (count,), (rank,)]
 

@@ -448,7 +448,16 @@ def _fill_ragged_rows(inputs: Sequence[Any], dtypes: Sequence[DType]) -> list[Ar
 
 
 def _infer_fill_ragged(c: Inference) -> list[Dims]:
-    c.equal(c.dims(0)[0], c.dims(1)[0])
+    for i, what in enumerate(("value_rowids", "values")):
+        c.need_rank(i, 1, f"{what} must be a vector, saw: {c.inputs[i]}")
+    c.need_rank(3, 0, f"default_value must be a scalar, saw: {c.inputs[3]}")
+    rows, given = c.dims(0)[0], c.dims(1)[0]
+    c.equal(
+        given,
+        rows,
+        f"The length of `values` ({given}) must match the first dimension of `value_rowids` "
+        f"({rows}).",
+    )
     count = c.fresh("n")
     return [(count,), (count,), (c.need_size(2),), c.dims(0)]
 
@@ -531,6 +540,13 @@ def _add_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 def _infer_add_grad(c: Inference) -> list[Dims]:
     _need_ranks(c, 1, 2, 2, 2)
+    given, places = c.dims(0)[0], c.dims(3)[0]
+    c.equal(
+        given,
+        places,
+        "# elements of backprop_val_grad and # rows of sum_indices should match (#nnz of sum): got "
+        f"{given} and {places}",
+    )
     return [c.dims(1)[:1], c.dims(2)[:1]]
 
 
