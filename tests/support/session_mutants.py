@@ -127,7 +127,7 @@ def mutant(seed: int, sound: Sequence[Program], folder: str) -> Mutant:
     random = np.random.Generator(np.random.PCG64(seed))
     program = sound[seed % len(sound)]
     graph = GraphDef.FromString(program.graph)
-    files = _moved_files(graph, folder)
+    files = moved_files(graph, folder)
     if files and random.random() < 0.5:
         for name in files:
             files[name] = _changed_content(files[name], random)
@@ -153,7 +153,7 @@ def _nodes(graph: GraphDef) -> list[Any]:
     return [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
 
 
-def _moved_files(graph: GraphDef, folder: str) -> dict[str, bytes]:
+def moved_files(graph: GraphDef, folder: str) -> dict[str, bytes]:
     """Has paths of temporary files lie in the folder. The contents of those that are there."""
     root, found = tempfile.gettempdir() + "/", dict[str, bytes]()
     for tensor in _string_constants(graph):

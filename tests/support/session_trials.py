@@ -1,7 +1,8 @@
 """Mutants of what Sessions run (session_mutants.py) on their way through one.
 
-In: seeds. Out: `CALLS` and `ROWS`, for `mutant_trials.py`: a Session runs what the program runs, in
-an empty folder, with a deadline for each run and a bound for its memory.
+In: seeds. Out: for `mutant_trials.py`, `CALLS` and `ROWS`, and `FEEDS`: the calls, fed odd values
+(fed_mutants.py). A Session runs what the program runs, in an empty folder, with a deadline for each
+run and a bound for its memory.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from fed_mutants import fed_mutant
 from loaded_graphs import loaded
 from mutant_trials import Trials
-from session_mutants import Program, mutant, row_programs, sound_programs
+from session_mutants import Mutant, Program, mutant, row_programs, sound_programs
 
 import flowc
 from flowc.errors import FlowcError, InternalError
@@ -24,11 +26,15 @@ RUN_MS = 1000  # that a run may take
 MAX_MEMORY = 1 << 30
 
 
-def _run(seed: int, sound: Callable[[], Sequence[Program]]) -> str:
+def _run(
+    seed: int,
+    sound: Callable[[], Sequence[Program]],
+    make: Callable[[int, Sequence[Program], str], Mutant] = mutant,
+) -> str:
     """What the first run that fails says; `ran` if none does. All runs are tried."""
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        found = mutant(seed, sound(), folder)
+        found = make(seed, sound(), folder)
         for name, content in found.files.items():
             Path(folder, name).write_bytes(content)
         graph = loaded(found.program.graph)
@@ -55,3 +61,4 @@ def _run(seed: int, sound: Callable[[], Sequence[Program]]) -> str:
 
 CALLS = Trials(sound_programs, partial(_run, sound=sound_programs))
 ROWS = Trials(row_programs, partial(_run, sound=row_programs))
+FEEDS = Trials(sound_programs, partial(_run, sound=sound_programs, make=fed_mutant))

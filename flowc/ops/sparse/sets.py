@@ -194,6 +194,8 @@ def _counted(
     """How often, or with what weights, each number occurs in each row; larger ones are left out."""
     if weights.size and weights.size != values.size:
         raise InvalidArgumentError("Input indices and weights must have the same size.")
+    if shape[1] < 0:
+        raise InvalidArgumentError(f"size ({shape[1]}) must be non-negative")
     found = np.zeros(shape, dtype.numpy)
     kept = values < shape[1]
     if binary:

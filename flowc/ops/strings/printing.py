@@ -294,6 +294,11 @@ def _infer_condition(c: Inference) -> list[Dims]:
     return []
 
 
+def _infer_print_text(c: Inference) -> list[Dims]:
+    c.need_rank(0, 0, f"input must be a scalar, but has rank: {c.rank(0)}")
+    return []
+
+
 print_ = define(
     "print",
     'Print(input: T, data: U; T: type, U: list(type), message: string = "",'
@@ -307,7 +312,7 @@ print_ = define(
 print_v2 = define(
     "print_v2",
     'PrintV2(input: string; output_stream: string = "stderr", end: string = "\n")',
-    infer=lambda c: [],
+    infer=_infer_print_text,
     lowering=Extracted(_emit_print_text),
     traits=STATE,
     capability=PRINT,
