@@ -119,8 +119,11 @@ def _of_sparse(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
 
 def _zeros(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     shape = value_of(x, inputs[0])
-    (rank,) = shape.dims
-    assert isinstance(rank, int)
+    rank = shape.dims[0] if len(shape.dims) == 1 else None
+    if rank not in (2, 3):
+        raise InvalidArgumentError(
+            f"a sparse matrix has 2 or 3 dims, found a shape of {shape.type}", node=x.name
+        )
     places = x.b.const(np.zeros((0, rank), np.int64))
     return [_made(x, places, x.b.const(np.zeros(0, attrs["type"].numpy), attrs["type"]), shape)]
 
