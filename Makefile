@@ -36,6 +36,9 @@ fuzz: $(DEV_INSTALLED) ## random and malformed graphs, FUZZ of each kind, and ev
 	for kind in calls rows feeds; do \
 	  PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py --of $$kind \
 	    $$(($(FUZZ) * 16384 / 1000)) --jobs $(JOBS) --log docs/fuzz-$$kind.log || exit 1; done
+	for kind in feeds-of-ops feeds-of-rows; do \
+	  PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py --of $$kind \
+	    $$(($(FUZZ) * 4096 / 1000)) --jobs $(JOBS) --log docs/fuzz-$$kind.log || exit 1; done
 
 gradients: $(DEV_INSTALLED) $(ORACLE_INSTALLED) ## gradients of FUZZ random programs of each kind and of every op, beside TensorFlow's
 	mkdir -p build

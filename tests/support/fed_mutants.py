@@ -8,10 +8,12 @@ shapes of what is fed. Invariant: dtypes are as they were, so that what is at fa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from graph_mutants import TEXTS, changed_bytes, one_of
+from raw_op_graphs import first_cases, graph_of
 from session_mutants import SIZES, Feeds, Mutant, Program, Random, moved_files
 
 from flowc.encoding.tensor_proto import decode_tensor
@@ -21,6 +23,19 @@ _HANDLES = (20, 21)  # DataType of resources and variants
 _FLOATS = (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e30, 0.5)
 _TEXTS = (*TEXTS, b"-1", b"1e400", b"[", b"%d", b"\0", b"a,b", b"\x08\x96\x01")
 _MOST_ELEMENTS = 5000  # of what is doubled
+
+
+@cache
+def op_programs() -> tuple[Program, ...]:
+    """The first example of every op that a GraphDef may hold."""
+    found: list[Program] = []
+    for name, case in sorted(first_cases().items()):
+        graph, _ = graph_of(name, case)
+        op = graph.get_operation_by_name("it")
+        names = [t.name for t in op.outputs] or [op.name]
+        content = graph.as_graph_def().SerializeToString(deterministic=True)
+        found.append(Program(content, ((names, {}),)))
+    return tuple(found)
 
 
 def fed_mutant(seed: int, sound: Sequence[Program], folder: str) -> Mutant:

@@ -1,7 +1,8 @@
 """Malformed graphs in numbers, for hours: `python tests/support/fuzz_campaign.py COUNT [FIRST]`.
 
 In: how many mutants, and the seed of the first. `--of`: `graphs` (graph_mutants.py), which are
-compiled; `calls`, `rows` (session_mutants.py) and `feeds` (fed_mutants.py), which a Session runs.
+compiled; `calls`, `rows` (session_mutants.py) and `feeds`, `feeds-of-ops`, `feeds-of-rows`
+(fed_mutants.py), which a Session runs.
 Out: on stdout a line for each fault as it is found, and a summary; with `--log FILE` the same in a
 file that can be committed. The campaign goes on after a fault; exit code 1 says that there was one.
 `--jobs`: processes.
@@ -18,12 +19,13 @@ from functools import partial
 from pathlib import Path
 
 from mutant_trials import GRAPHS, Ending, endings
-from session_trials import CALLS, FEEDS, ROWS
+from session_trials import CALLS, FED_OPS, FED_ROWS, FEEDS, ROWS
 
 from flowc.version import FLOWC_VERSION
 
 AT_ONCE = 256  # seeds of one task
-KINDS = {"graphs": GRAPHS, "calls": CALLS, "rows": ROWS, "feeds": FEEDS}
+KINDS = {"graphs": GRAPHS, "calls": CALLS, "rows": ROWS}
+KINDS |= {"feeds": FEEDS, "feeds-of-ops": FED_OPS, "feeds-of-rows": FED_ROWS}
 
 
 def tried(kind: str, first: int, count: int) -> list[Ending]:

@@ -1,8 +1,8 @@
 """Mutants of what Sessions run (session_mutants.py) on their way through one.
 
-In: seeds. Out: for `mutant_trials.py`, `CALLS` and `ROWS`, and `FEEDS`: the calls, fed odd values
-(fed_mutants.py). A Session runs what the program runs, in an empty folder, with a deadline for each
-run and a bound for its memory.
+In: seeds. Out: for `mutant_trials.py`, `CALLS` and `ROWS`, and what is fed odd values
+(fed_mutants.py): these calls, examples of ops, and these rows. A Session runs what the program
+runs, in an empty folder, with a deadline for each run and a bound for its memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from fed_mutants import fed_mutant
+from fed_mutants import fed_mutant, op_programs
 from loaded_graphs import loaded
 from mutant_trials import Trials
 from session_mutants import Mutant, Program, mutant, row_programs, sound_programs
@@ -61,4 +61,7 @@ def _run(
 
 CALLS = Trials(sound_programs, partial(_run, sound=sound_programs))
 ROWS = Trials(row_programs, partial(_run, sound=row_programs))
-FEEDS = Trials(sound_programs, partial(_run, sound=sound_programs, make=fed_mutant))
+FEEDS, FED_OPS, FED_ROWS = (
+    Trials(sound, partial(_run, sound=sound, make=fed_mutant))
+    for sound in (sound_programs, op_programs, row_programs)
+)
