@@ -68,6 +68,18 @@ def _scattered(indices: Any) -> Any:
     return r.TensorListLength(input_handle=made)
 
 
+def _dense_table(empty: Any, deleted: Any) -> Any:
+    table = r.MutableDenseHashTableV2(
+        empty_key=empty, deleted_key=deleted, value_dtype=tf.int64
+    )  # fmt: skip
+    return r.LookupTableSizeV2(table_handle=table)
+
+
+def _zeros(shape: Any) -> Any:
+    zeros = r.SparseMatrixZeros(dense_shape=shape, type=tf.float32)
+    return r.SparseMatrixNNZ(sparse_matrix=zeros)
+
+
 REFUSED: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "splits of no row": (_ragged_counts, [np.zeros(0, i64), [1, 2]], "at least 2 elements"),
     "a size below 0": (_sparse_bins, [i64(-5)], r"size \(-5\) must be non-negative"),
@@ -83,6 +95,10 @@ REFUSED: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "an array of no size": (_written, [np.zeros(0, i32), i32(0)], "Expected size to be a scalar"),
     "a vector as index": (_written, [i32(2), i32([0])], "Expected index to be a scalar"),
     "a matrix as indices": (_scattered, [i32([[0, 1]])], "Expected indices to be a vector"),
+    "keys of no elements": (_dense_table, [np.zeros(0, i64)] * 2, "cannot be equal"),
+    "a key that is a matrix": (_dense_table, [i64([[1]]), i64([[2]])], r"vector, got shape \[1,1"),
+    "keys of two shapes": (_dense_table, [i64(1), i64([2])], r"shapes: \[\] and \[1\]"),
+    "a matrix of no shape": (_zeros, [i64([[2, 2]])], "a sparse matrix has 2 or 3 dims"),
     "lines to print": (
         lambda text: r.PrintV2(input=text), [np.array(["a", "b"])], "input must be a scalar"
     ),

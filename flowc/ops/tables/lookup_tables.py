@@ -26,7 +26,7 @@ from flowc.ir.host_run import HostRun, text_of
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, shown_dims
-from flowc.ops.lists.list_values import dtype_shown
+from flowc.ops.lists.list_values import dtype_shown, shape_shown
 from flowc.ops.state.variables import HANDLE, STATE, value_of
 from flowc.ops.tables.table_states import DenseTable, StaticTable, Table, TableType
 from flowc.ops.tables.text_files import TextColumns
@@ -82,8 +82,18 @@ def _make(
             return StaticTable(type)
         if kind == MUTABLE:
             return Table(type)
-        keys = [type.keys_of(array)[0][0] for array in reserved]
-        if len(set(keys)) < len(keys):
+        one, other = (array.shape for array in reserved)
+        if len(one) > 1:
+            raise InvalidArgumentError(
+                f"Empty key must be a scalar or a vector, got shape {shape_shown(one)}"
+            )
+        if one != other:
+            raise InvalidArgumentError(
+                "Empty and deleted keys must have same shape, got shapes: "
+                f"{shape_shown(one)} and {shape_shown(other)}"
+            )
+        keys = [type.keys_of(array)[0][0] for array in reserved if array.size]
+        if len(set(keys)) < len(reserved):
             raise InvalidArgumentError("Empty and deleted keys cannot be equal")
         return DenseTable(type, reserved=dict(zip(keys, ("empty_key", "deleted_key"))))
 
