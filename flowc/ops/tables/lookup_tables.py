@@ -82,7 +82,7 @@ def _make(
             return StaticTable(type)
         if kind == MUTABLE:
             return Table(type)
-        one, other = (array.shape for array in reserved)
+        one, other = reserved[0].shape, reserved[-1].shape  # the older op has no deleted key
         if len(one) > 1:
             raise InvalidArgumentError(
                 f"Empty key must be a scalar or a vector, got shape {shape_shown(one)}"
