@@ -129,7 +129,7 @@ class _SparseSlices(HostDataset):
             raise InvalidArgumentError("indices must be a matrix with a column for each size")
         if self._sizes.ndim != 1 or not self._sizes.size or self._sizes[0] < 0:
             raise InvalidArgumentError("dense_shape must be a vector of sizes, not an empty one")
-        if len(self._values) != len(self._indices):
+        if self._values.shape != self._indices.shape[:1]:
             raise InvalidArgumentError("as many values as rows of indices are expected")
         self._rows = self._indices[:, 0]
         if (np.diff(self._rows) < 0).any():

@@ -182,7 +182,13 @@ def _of_peephole(b: Builder, of_gates: Value, place: int, states: Value) -> Valu
     return b.sum(b.mul(part, states), np.arange(2, dtype=np.int32))
 
 
+# What is of all steps: x, the values of gates and states, and gradients.
+_SERIES = (1, *range(9, 18))
+
+
 def _infer_block(c: Inference) -> list[Dims]:
+    for i in _SERIES:
+        c.need_rank(i, 3, f"Shape must be rank 3 but is rank {c.rank(i)}")
     return [c.dims(i) for i in range(1, 9)]
 
 

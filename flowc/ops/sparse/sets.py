@@ -331,7 +331,11 @@ def _dense_count(
     inputs: Sequence[Any], types: Sequence[DType], *, minlength: int, maxlength: int,
     binary_output: bool,
 ) -> list[Array]:  # fmt: skip
-    values, weights = inputs
+    values, weights = map(np.asarray, inputs)
+    if values.ndim not in (1, 2):
+        raise InvalidArgumentError(
+            f"Input must be a 1 or 2-dimensional tensor. Got: {list(values.shape)}"
+        )
     flat = values.ndim == 1
     table = values.reshape(1, -1) if flat else values
     rows = np.repeat(np.arange(len(table)), table.shape[1]).tolist()

@@ -120,6 +120,8 @@ def _variadic_sort(
 ) -> Sequence[Bound]:
     *arrays, dimension = values(x, inputs)
     b, rank = x.b, arrays[0].type.rank
+    if dimension.type.size != 1:
+        raise InvalidArgumentError(f"'{x.name}' sorts along one dimension, found {dimension.type}")
     axis = int(constant(x, dimension).reshape(-1)[0])
     if not -rank <= axis < rank or any(a.dims != arrays[0].dims for a in arrays):
         raise InvalidArgumentError(
