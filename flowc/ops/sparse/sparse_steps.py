@@ -245,8 +245,19 @@ def _need_ranks(c: Inference, *ranks: int) -> None:
         c.need_rank(i, rank, f"Shape must be rank {rank} but is rank {c.rank(i)}")
 
 
+def _need_as_many(c: Inference, i: int, name: str) -> None:
+    """Fails where there is not a gradient for each place of input i."""
+    given, places = c.dims(0)[0], c.dims(i)[0]
+    fault = (
+        f"# elements of backprop_val_grad and # rows of {name} should match (#nnz of sum): got "
+        f"{given} and {places}"
+    )
+    c.equal(given, places, fault)
+
+
 def _infer_slice_grad(c: Inference) -> Dims:
     _need_ranks(c, 1, 2, 1, 2)
+    _need_as_many(c, 3, "output_indices")
     return c.dims(1)[:1]
 
 
@@ -540,13 +551,7 @@ def _add_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 def _infer_add_grad(c: Inference) -> list[Dims]:
     _need_ranks(c, 1, 2, 2, 2)
-    given, places = c.dims(0)[0], c.dims(3)[0]
-    c.equal(
-        given,
-        places,
-        "# elements of backprop_val_grad and # rows of sum_indices should match (#nnz of sum): got "
-        f"{given} and {places}",
-    )
+    _need_as_many(c, 3, "sum_indices")
     return [c.dims(1)[:1], c.dims(2)[:1]]
 
 

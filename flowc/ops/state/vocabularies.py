@@ -132,7 +132,10 @@ def _load(
 ) -> list[Array]:
     run.check()
     path, tensor, rows, columns, fresh = inputs
-    name = os.fsdecode(np.asarray(tensor, object).item())
+    names = np.asarray(tensor, object)
+    if names.size != 1:
+        raise InvalidArgumentError(f"old_tensor_name must be one name, found {names.size}")
+    name = os.fsdecode(names.item())
     old = _matrix_of(path, name)
     rows = _checked_places("row_remapping", rows, num_rows, len(old))
     if columns.size:
