@@ -263,6 +263,12 @@ def compile_computation(
 
         fused, spec = drop_idle_random_states(fused, spec, options)
         report.fused = fused
+    if options.tune:
+        from flowc.cache.tuning import tuned
+
+        clock = time.perf_counter()
+        target = tuned(target, fused, store)
+        report.seconds["tuning"] = time.perf_counter() - clock
     compile_kernel = lambda k: store.objects_of(k, target)
     return compile_program(
         fused,

@@ -15,7 +15,8 @@ class Options:
     their steps begin and end. `exact`: products and convolutions add up the very products of their
     elements; without it, algorithms of fewer multiplications and formats of fewer bits are used
     where their error is as small as docs/guide/performance.md says. `on_host`: nodes that the CPU
-    computes also where there is a GPU, by name."""
+    computes also where there is a GPU, by name. `tune`: of the ways in which a convolution can be
+    computed, the one that takes the least time here, measured once and kept in the cache."""
 
     target: str = "native"
     fuse: bool = True
@@ -25,6 +26,7 @@ class Options:
     traced: bool = False
     exact: bool = False
     on_host: frozenset[str] = frozenset()
+    tune: bool = False
 
     @property
     def has_gpu(self) -> bool:
@@ -38,4 +40,5 @@ class Options:
             chosen += f";host={','.join(sorted(self.on_host))}"
         return (
             f"{chosen};library={self.for_library}{';traced' * self.traced}{';exact' * self.exact}"
+            f"{';tune' * self.tune}"
         )

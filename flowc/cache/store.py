@@ -61,6 +61,11 @@ class KernelCache:
         kept = self.parts_for(target)
         return self._found(f"{kernel.key}\n{target.key}", lambda: target.objects_of(kernel, kept))
 
+    def choice(self, name: str, make: Callable[[], str]) -> str:
+        """What was chosen under a name, or is chosen now."""
+        (data,) = self._found(f"choice {name}", lambda: (make().encode(),))
+        return data.decode()
+
     def parts_for(self, target: Target) -> Kept:
         """The objects of what kernels and programs for a target share."""
         return lambda name, make: self._part(f"{name}\n{target.key}", make)

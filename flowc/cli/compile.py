@@ -59,6 +59,7 @@ class _Wish:
     force: bool
     max_memory: int | None
     exact: bool
+    tune: bool
     prefix: str | None
     shows: Literal["text", "json", "nothing"]
 
@@ -122,6 +123,12 @@ class _Wish:
     is_flag=True,
     help="Products and convolutions add up the very products of their elements.",
 )
+@click.option(
+    "--tune",
+    is_flag=True,
+    help="Convolutions are computed in the way that takes the least time on this machine, which is "
+    "measured once and kept in the cache.",
+)
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say each stage, pass and kernel on stderr.")
@@ -146,6 +153,7 @@ def compile_command(
     force: bool,
     max_memory: int | None,
     exact: bool,
+    tune: bool,
     prefix: str | None,
     as_json: bool,
     quiet: bool,
@@ -165,7 +173,7 @@ def compile_command(
         raise click.UsageError("-q and -v contradict each other")
     kinds = _kinds(emit)
     shows = "json" if as_json else "nothing" if quiet else "text"
-    limits = force, max_memory, exact
+    limits = force, max_memory, exact, tune
     wish = _Wish(Path(out), kinds, print_after, target, weights, threads, *limits, prefix, shows)
     _check_out(wish)
     signatures = signatures_named(signature)
@@ -326,7 +334,7 @@ def _compiled(
         return compile_library(
             graph,
             chosen,
-            Options(target=wish.target, max_memory=wish.max_memory, exact=wish.exact),
+            Options(wish.target, max_memory=wish.max_memory, exact=wish.exact, tune=wish.tune),
             extracted=extracted,
             report=report,
             watch=_watcher(wish, shown),

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from flowc.plan.text import arena_text
+
 if TYPE_CHECKING:
     from flowc.codegen.compiled import CompiledProgram
     from flowc.compiler import Report
     from flowc.graph import Graph
-    from flowc.ir.dims import Dim
 
 
 def summary_of(graph: Graph, report: Report, program: CompiledProgram) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def summary_of(graph: Graph, report: Report, program: CompiledProgram) -> dict[s
         "nodes of the model": _nodes_held(graph),
         "kernels out": len(report.stages.kernels),
         "launches": report.clusters,
-        "arena": _bytes(plan.arena_bytes) if plan is not None else "none",
+        "arena": arena_text(plan) if plan is not None else "none",
         "weights": program.metadata.weights_bytes,
         "seconds": dict(report.seconds),
     }
@@ -63,18 +64,6 @@ def print_summary(files: Sequence[Mapping[str, Any]], programs: Mapping[str, Any
 def _file_text(file: Mapping[str, Any]) -> str:
     is_library = str(file["path"]).endswith((".so", ".a"))
     return f"{file['path']} ({file['bytes']:,} bytes)" if is_library else file["path"]
-
-
-def _bytes(size: Dim) -> str:
-    """A size in bytes; one that grows with the inputs is told where every named size is 1."""
-    from flowc.ir.dims import evaluate, symbols_of
-
-    if isinstance(size, int):
-        return f"{size:,} bytes"
-    named = symbols_of(size)
-    least = evaluate(size, dict.fromkeys(named, 1))
-    names = ", ".join(map(str, named))
-    return f"{least:,} bytes where {names} {'is' if len(named) == 1 else 'are'} 1"
 
 
 def _nodes_held(graph: Graph) -> int:

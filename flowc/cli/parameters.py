@@ -107,7 +107,7 @@ set_option = click.option(
 
 # What a command line must say again that is to mean the same model.
 _OF_THE_MODEL = ("--checkpoint", "--tag", "--signature", "--allow-links", "--op-library")
-_OF_THE_PROGRAM = ("--set", "--init", "--allow", "--target", "--exact")
+_OF_THE_PROGRAM = ("--set", "--init", "--allow", "--target", "--exact", "--tune")
 _OP_LIBRARIES = "flowc.op_libraries"
 
 

@@ -143,7 +143,7 @@ def compile_program(
         kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
         stages.kernels = kernels  # before any is compiled: who counts them knows how many there are
         objects = threads.map(compile_kernel, kernels.values())
-        plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, own)
+        plan = make_plan(c, {n: needs_of(x) for n, x in launches.items()}, own)
         kept = [] if keeps_values else [(v.input, v.output) for v in spec.reads]
         place_on_devices(plan, on_device, [(i, k) for i, k in kept if i is not None])
         weights = _Weights()
@@ -213,7 +213,7 @@ def _names_on_device(
     return tuple(sorted(found | {v.name for v in variables if v.on_device}))
 
 
-def _needs(launches: Sequence[Launch]) -> Needs:
+def needs_of(launches: Sequence[Launch]) -> Needs:
     """Memory for the launches of one cluster, which run one after another."""
     scratch: Dim = 0
     workspace: Dim = 0

@@ -7,7 +7,7 @@ is the one table that names the folders.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -53,6 +53,19 @@ class Target(Protocol):
 
     def on_device(self, c: Computation) -> frozenset[Node]:
         """The clusters of a Computation, also those in bodies, that a device runs."""
+        ...
+
+    def ways_of(self, node: Node) -> Sequence[str]:
+        """The names of the ways in which a cluster can be computed, that of the cost model first;
+        none where there is nothing to choose."""
+        ...
+
+    def with_ways(self, ways: Mapping[Node, str]) -> Target:
+        """The same target, for which clusters are computed in these ways."""
+        ...
+
+    def check_runs_here(self) -> None:
+        """Raises `UsageError` where this machine cannot run what is compiled, to measure it."""
         ...
 
     def launches(self, node: Node) -> tuple[Launch, ...]:

@@ -53,6 +53,17 @@ class Arena:
     slot: int
 
 
+@dataclass(slots=True)
+class Slot:
+    """Bytes of the arena, in use from the time `first` until `last`: steps are numbered in order,
+    those of bodies within their loop or branch. Slots that are never in use at the same time may
+    be the same bytes (`arena_layout.py`)."""
+
+    size: Dim
+    first: int
+    last: int
+
+
 @dataclass(frozen=True, slots=True)
 class Local:
     """A few bytes of the stack, for a scalar of a loop or a branch."""
@@ -194,19 +205,20 @@ class Region:
 
 @dataclass(slots=True)
 class Plan:
-    """`top`: the steps of the whole run; the sizes in bytes of the arena's `slots`, of what its
+    """`top`: the steps of the whole run; the arena's `slots`; the sizes in bytes of what its
     `cells` hold and of the `locals`; how many `blocks` there are; `scratch`: bytes that one worker
-    needs at most; `in_place`: parameters whose memory is overwritten, each with its result, which
-    has no other. `on_device`: the clusters whose kernels a device runs, and `sides`: whose memory
-    each place is in, where it is not the host's alone. `resident`: inputs and outputs for which the
-    caller gives memory of the device."""
+    needs at most, at the `scratch_times`; `in_place`: parameters whose memory is overwritten, each
+    with its result, which has no other. `on_device`: the clusters whose kernels a device runs, and
+    `sides`: whose memory each place is in, where it is not the host's alone. `resident`: inputs and
+    outputs for which the caller gives memory of the device."""
 
     top: Region
-    slots: list[Dim] = field(default_factory=list[Dim])
+    slots: list[Slot] = field(default_factory=list[Slot])
     cells: list[Dim] = field(default_factory=list[Dim])
     locals: list[int] = field(default_factory=list[int])
     blocks: int = 0
     scratch: Dim = 0
+    scratch_times: list[int] = field(default_factory=list[int])
     in_place: tuple[tuple[int, int], ...] = ()
     on_device: frozenset[Node] = frozenset()
     sides: dict[Place, frozenset[Side]] = field(default_factory=dict[Place, frozenset[Side]])
@@ -229,13 +241,6 @@ class Plan:
     @property
     def places(self) -> dict[Value, Place]:
         return self.top.places
-
-    @property
-    def arena_bytes(self) -> Dim:
-        total: Dim = 0
-        for size in (*self.slots, *self.cells):
-            total = total + size
-        return total
 
     def bounded(self, dim: Dim) -> Dim | None:
         """The upper bound of an expression over sizes of the run; None where there is none."""

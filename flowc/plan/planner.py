@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, ceildiv, is_nonnegative, maximum
+from flowc.ir.dims import Dim, ceildiv, maximum
 from flowc.ir.lowering import Host
 from flowc.plan.plan import (
     ALIGNMENT,
@@ -33,40 +33,29 @@ from flowc.plan.plan import (
     ReadSizes,
     Region,
     Run,
+    Slot,
     Step,
     WriteSizes,
     bytes_of,
-    rough,
     upper_bound,
 )
 from flowc.plan.reuse import EXCHANGED, GROWABLE, PLAIN, Reuse, is_scalar
 
 
 class _Pools:
-    """All memory of a Plan, and what of it is free."""
+    """All memory of a Plan, and what of it is free. `time`: the number of the step that is planned;
+    a slot serves one value, and those that take its place."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.free_slots: list[int] = []
+        self.time = 0
         self.free_cells: dict[Dim, list[int]] = {}
         self.free_locals: dict[int, list[int]] = {}
         self.free_blocks: list[int] = []
 
     def slot(self, size: Dim) -> Arena:
-        """A free slot that fits best, a free one made larger, or a new one."""
-        size = _room(size)
-        slots = self.plan.slots
-        fitting = [i for i in self.free_slots if is_nonnegative(slots[i] - size)]
-        if fitting:
-            chosen = min(fitting, key=lambda i: rough(slots[i]))
-        elif self.free_slots:
-            chosen = max(self.free_slots, key=lambda i: rough(slots[i]))
-            slots[chosen] = maximum(slots[chosen], size)
-        else:
-            slots.append(size)
-            return Arena(len(slots) - 1)
-        self.free_slots.remove(chosen)
-        return Arena(chosen)
+        self.plan.slots.append(Slot(_room(size), self.time, self.time))
+        return Arena(len(self.plan.slots) - 1)
 
     def cell(self, size: Dim) -> Cell:
         size = _room(size)
@@ -92,7 +81,7 @@ class _Pools:
     def release(self, place: Place) -> None:
         match place:
             case Arena(slot):
-                self.free_slots.append(slot)
+                self.plan.slots[slot].last = self.time
             case Cell(number):
                 self.free_cells.setdefault(self.plan.cells[number], []).append(number)
             case Local(number):
@@ -140,6 +129,7 @@ class _RegionPlanner:
 
     def run(self) -> Region:
         for number, node in enumerate(self.reuse.steps):
+            self.pools.time += 1
             match node.op.name:
                 case "cluster":
                     self._emit(self._run_step(number, node))
@@ -263,8 +253,10 @@ class _RegionPlanner:
         if known is None:
             late = self.pools.block()
             self._hold(late, number)
-        else:
-            self.pools.plan.scratch = maximum(self.pools.plan.scratch, known)
+        elif known != 0:
+            plan = self.pools.plan
+            plan.scratch = maximum(plan.scratch, known)
+            plan.scratch_times.append(self.pools.time)
         return Run(node, needs, workspace, late)
 
     def _branch(self, number: int, node: Node) -> Branch:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
 from flowc.ir.core_ops import devices_of
+from flowc.ir.dims import symbols_of
+from flowc.plan.arena_layout import lay_out, measured
 from flowc.plan.plan import (
     DEVICE,
     Arena,
@@ -37,9 +39,12 @@ def plan_text(plan: Plan) -> str:
     lines = ["steps"]
     lines += _region(plan, plan.top, "  ")
     lines.append("arena")
-    lines += [f"  slot {i}: {size} bytes" for i, size in enumerate(plan.slots)]
+    below = lay_out(plan.slots).below
+    for i, slot in enumerate(plan.slots):
+        behind = f", behind {', '.join(map(str, below[i]))}" if below[i] else ""
+        lines.append(f"  slot {i}: {slot.size} bytes{behind}")
     lines += [f"  cell {i}: {size} bytes" for i, size in enumerate(plan.cells)]
-    lines.append(f"  in all: {plan.arena_bytes} bytes, and {plan.scratch} for each worker")
+    lines.append(f"  in all: {arena_text(plan)}, and {plan.scratch} for each worker")
     if plan.blocks:
         lines.append(f"blocks of sizes that the run finds: {plan.blocks}")
     if plan.top.bounds:
@@ -49,6 +54,16 @@ def plan_text(plan: Plan) -> str:
             for name, bound in plan.top.bounds.items()
         ]
     return "\n".join(lines) + "\n"
+
+
+def arena_text(plan: Plan) -> str:
+    """The bytes of the arena; where they grow with the inputs, with every named size 1."""
+    named = symbols_of(*(slot.size for slot in plan.slots), *plan.cells)
+    found, least = measured(plan, dict.fromkeys(named, 1))
+    text = f"{found:,} bytes, {least:,} of them in use at once"
+    if named:
+        text += f", where {', '.join(map(str, named))} {'is' if len(named) == 1 else 'are'} 1"
+    return text
 
 
 def _region(plan: Plan, region: Region, indent: str) -> list[str]:

@@ -80,8 +80,10 @@ class Session:
     `random_seed`: what random nodes without seeds start from (default: other numbers in every
     Session). `device`: "cuda" compiles for the GPU that is there, and leaves to the CPU what a GPU
     has no kernels for ("cpu", the default, for the CPU alone). `exact`: products and convolutions
-    add up the very products of their elements, which may take longer. Any thread may call `run`.
-    Raises `NotFoundError` for a target other than `""`, `UnavailableError` where there is no GPU.
+    add up the very products of their elements, which may take longer. `tune`: convolutions are
+    computed in the way that takes the least time on this machine, measured once and kept in the
+    cache. Any thread may call `run`. Raises `NotFoundError` for a target other than `""`,
+    `UnavailableError` where there is no GPU.
     """
 
     def __init__(
@@ -96,6 +98,7 @@ class Session:
         random_seed: int | None = None,
         device: str | None = None,
         exact: bool = False,
+        tune: bool = False,
     ) -> None:
         if graph is not None and not isinstance(graph, Graph):
             kind = type(graph).__name__
@@ -111,8 +114,9 @@ class Session:
         self._options = options if options is not None else Options()
         if max_memory is not None:
             self._options = replace(self._options, max_memory=max_memory)
-        if exact:
-            self._options = replace(self._options, exact=True)
+        if exact or tune:
+            was = self._options
+            self._options = replace(was, exact=exact or was.exact, tune=tune or was.tune)
         if device is not None:
             self._options = replace(self._options, target=_target_of(device))
         self._state = RunState(self._graph, random_seed, max_memory)

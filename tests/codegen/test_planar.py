@@ -109,6 +109,13 @@ def test_planes_of_a_task_stay_in_a_cache() -> None:
             assert 1 <= block.rows <= height
 
 
+def test_sixteen_threads_share_the_first_convolution_of_resnet_50() -> None:
+    for lanes in (8, 16):
+        block = _block((7, 7, 3, 64), (1, 112, 112, 64), strides=(2, 2), lanes=lanes)
+        assert 112 % block.rows == 0
+        assert (112 // block.rows) * -(-112 // block.pixels) % 16 == 0
+
+
 def test_other_convolutions_are_computed_otherwise() -> None:
     image = (1, 64, 64, 8)
     assert not _block((3, 3, 16, 8), image).line_stride

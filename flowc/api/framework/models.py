@@ -211,6 +211,7 @@ def compile(
     constants: Mapping[str, Any] | None = None,
     max_memory: int | None = None,
     exact: bool = False,
+    tune: bool = False,
 ) -> Any:
     """Compiles a graph or a model file.
 
@@ -224,8 +225,9 @@ def compile(
     nobody may cut it while they run. `max_memory`: the
     bytes that compiling may make beside the weights that the model has (default: what the machine
     has). `exact`: products and convolutions add up the very products of their elements, which may
-    take longer. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`,
-    `ResourceExhaustedError`.
+    take longer. `tune`: convolutions are computed in the way that takes the least time on this
+    machine, measured once and kept in the cache. Raises `UsageError`, `UnknownNameError`,
+    `UnsupportedError`, `ResourceExhaustedError`.
     """
     from flowc.compiler import compile_library
     from flowc.extract.set_inputs import choose_interface_with
@@ -245,7 +247,7 @@ def compile(
     if init is not None:
         initialize(graph, init)
     interface = choose_interface_with(graph, feeds, fetches, signature, constants or {})
-    options = Options(target=target, max_memory=max_memory, exact=exact)
+    options = Options(target=target, max_memory=max_memory, exact=exact, tune=tune)
     if out is None:
         return compile_in_memory(graph, interface, options, threads)
     from flowc.aot import write_library

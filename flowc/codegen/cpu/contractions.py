@@ -29,7 +29,6 @@ from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_tr
 from flowc.codegen.cpu.convolution import (
     ConvSpec,
     conv_source,
-    is_pointwise,
     pack_pointwise,
     pointwise_source,
 )
@@ -44,11 +43,16 @@ from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MULTIPLICATIONS
 from flowc.codegen.cpu.packing import pack_conv_weights, pack_gemm_b
-from flowc.codegen.cpu.planar.blocks import planar_block
 from flowc.codegen.cpu.planar.source import planar_source
-from flowc.codegen.cpu.tiles import TileShape, tile_shape
-from flowc.codegen.cpu.winograd.choice import winograd_for
+from flowc.codegen.cpu.tiles import TileShape
 from flowc.codegen.cpu.winograd.source import pack_winograd_weights, winograd_source
+from flowc.codegen.cpu.winograd.ways import (
+    DEPTHWISE,
+    POINTWISE,
+    TRANSPOSED,
+    conv_ways,
+    is_depthwise,
+)
 from flowc.codegen.kernels.builder import INLINE_SIZES, LOCAL, int_name, int_number
 from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
 from flowc.codegen.kernels.cost import body_cost
@@ -68,7 +72,6 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, maximum, parse_dim, product, symbol
 from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
 from flowc.ir.lowering import Convolution, MatMul
-from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
     from flowc.codegen.cpu.target import CpuTarget
@@ -110,18 +113,13 @@ def contraction_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
     body: Computation = node.attrs["body"]
     inner = _product_in(body)
     outer = {p.output: v for p, v in zip(body.parameters, node.inputs)}
-    shape = tile_shape(
-        inner.output.type.dtype,
-        target.vector_bits,
-        registers=target.registers,
-        fma=target.has_fma,
-    )
+    shape = target.tile_shape(inner.output.type.dtype)
     finish = _finish(node, body, inner, target, shape)
     lowering = inner.lowering
     if isinstance(lowering, MatMul):
         return _matmul(node, inner, lowering, outer, shape, finish)
     assert isinstance(lowering, Convolution)
-    return _convolution(node, inner, lowering, outer, shape, finish, exact=target.exact)
+    return _convolution(node, inner, lowering, outer, shape, finish, target)
 
 
 def _product_in(body: Computation) -> Node:
@@ -176,12 +174,7 @@ def _is_one_panel(inner: Node, columns: Dim, shape: TileShape) -> bool:
     lowering = inner.lowering
     if not isinstance(lowering, Convolution) or lowering.groups == 1:
         return True
-    return _is_depthwise(lowering, inner.inputs[1].dims, columns)
-
-
-def _is_depthwise(lowering: Convolution, weights: Dims, outputs: Dim) -> bool:
-    """Whether every channel is convolved by itself, to one channel."""
-    return len(lowering.strides) == 2 and lowering.groups == outputs and weights[-2] == 1
+    return is_depthwise(lowering, inner.inputs[1].dims, columns)
 
 
 def _launch(
@@ -312,13 +305,12 @@ def _convolution(
     outer: dict[Value, Value],
     shape: TileShape,
     finish: _Finish,
-    *,
-    exact: bool,
+    target: CpuTarget,
 ) -> tuple[Launch, ...]:
     x, weights = (outer[v] for v in inner.inputs[:2])
     layout, rank = LAYOUTS[lowering.layout], len(lowering.strides)
     image, result = layout.logical(x.dims), layout.logical(inner.output.dims)
-    spec, is_last = ConvSpec(shape, rank, lowering.layout), lowering.layout == CHANNELS_LAST
+    spec = ConvSpec(shape, rank, lowering.layout)
     axes = AXES[rank]
     *window, channels, _ = weights.dims
     n = result[-1]
@@ -334,23 +326,28 @@ def _convolution(
         }
     operands: dict[str, Operand] = {"x": x, "y": node.outputs[0], "scratch": SCRATCH}
     constant = weights.constant
-    if lowering.transposed:
-        assert constant is not None and is_last  # others are written as plain convolutions
+    ways = conv_ways(lowering, weights, image, result, shape, target.exact)
+    wanted = target.ways.get(node, ways[0].name)
+    way = next(way for way in ways if way.name == wanted)
+    if way.name == TRANSPOSED:
+        assert (
+            constant is not None and lowering.layout == CHANNELS_LAST
+        )  # others are written as plain convolutions
         ints |= {"channels": image[-1], "n": n, "x_stride": image[-1], "y_stride": n}
         operands["weights"] = pack_conv_transpose_weights(
             constant, shape, lowering.strides, lowering.dilations
         )
         source = conv_transpose_source(spec, finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
-    planar = planar_block(shape, lowering, weights.dims, result)
-    if planar is not None and is_last and constant is not None:
+    planar = way.planar
+    if planar is not None and constant is not None:
         ints |= {"channels": channels, "n": n, "block_rows": planar.rows}
         ints |= {"block_pixels": planar.pixels, "pitch": planar.pitch}
         packed = pack_conv_weights(constant, shape) if planar.line_stride else constant
         operands["weights"] = np.ascontiguousarray(packed, shape.dtype.numpy)
         source = planar_source(shape, planar, constant.shape[-1], finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
-    if _is_depthwise(lowering, weights.dims, n) and is_last:
+    if way.name == DEPTHWISE:
         ints["channels"] = n
         taps = tuple(d for d in window if isinstance(d, int))
         spec = DepthwiseSpec(
@@ -369,9 +366,8 @@ def _convolution(
         else:
             operands["weights"] = pack_depthwise(constant.transpose(0, 1, 3, 2), spec)
         return (_launch(node, source, operands, ints, finish),)
-    rows = product(image[:-1])
-    if constant is not None and is_last and is_pointwise(shape, lowering, weights.dims, rows):
-        ints |= {"m": rows, "n": n, "channels": channels, "c_stride": n}
+    if way.name == POINTWISE and constant is not None:
+        ints |= {"m": product(image[:-1]), "n": n, "channels": channels, "c_stride": n}
         operands["weights"] = pack_pointwise(constant, shape)
         rest = constant.shape[-1] % shape.columns
         source = pointwise_source(shape, rest, finish.hook, extra=finish.extra)
@@ -387,10 +383,9 @@ def _convolution(
     source = conv_source(spec, finish.hook, extra=finish.extra)
     if constant is not None:
         operands["weights"] = pack_conv_weights(constant, shape, groups=lowering.groups)
-        spec = None if exact else winograd_for(lowering, weights, image, result, shape)
-        if spec is not None:
-            operands["weights"] = pack_winograd_weights(constant, spec)
-            source = winograd_source(spec, int(channels), finish.hook, extra=finish.extra)
+        if way.winograd is not None:
+            operands["weights"] = pack_winograd_weights(constant, way.winograd)
+            source = winograd_source(way.winograd, int(channels), finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
     k = product(window) * channels
     panels = ceildiv(per_group, shape.columns) * shape.columns

@@ -6,7 +6,8 @@ imported when they are made: a program from the cache runs without Numba.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,14 +16,16 @@ from llvmlite import binding as llvm
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.llvm.compile import Processor, compile_module, module_text
-from flowc.errors import InternalError
+from flowc.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
+    from flowc.codegen.cpu.tile_shape import TileShape
     from flowc.codegen.driver.frame import RunFrame
     from flowc.codegen.kernels.kernel import Kernel, Launch
     from flowc.codegen.kernels.nest import LoopNest
     from flowc.codegen.llvm.peaks import Peaks
     from flowc.codegen.target import Kept
+    from flowc.dtypes import DType
     from flowc.ir.computation import Computation, Node
 
 
@@ -30,13 +33,15 @@ if TYPE_CHECKING:
 class CpuTarget:
     """`vector_bits`: the width that tiles and loops are written for; `has_fma`: fused multiply-add
     is one instruction; `registers`: how many vector registers tiles may use; `exact`: as in
-    `Options`."""
+    `Options`. `ways`: of clusters that are not to be computed as the cost model would have it, the
+    names of the ways (`winograd/ways.py`)."""
 
     processor: Processor
     vector_bits: int
     has_fma: bool
     registers: int
     exact: bool = False
+    ways: Mapping[Node, str] = field(default_factory=dict, compare=False)
 
     @property
     def key(self) -> str:
@@ -53,6 +58,29 @@ class CpuTarget:
 
     def on_device(self, c: Computation) -> frozenset[Node]:
         return frozenset()
+
+    def tile_shape(self, dtype: DType) -> TileShape:
+        """The register tile of products of a dtype."""
+        from flowc.codegen.cpu.tiles import tile_shape
+
+        return tile_shape(dtype, self.vector_bits, registers=self.registers, fma=self.has_fma)
+
+    def ways_of(self, node: Node) -> list[str]:
+        from flowc.codegen.cpu.winograd.ways import ways_of_cluster
+
+        return ways_of_cluster(node, self.tile_shape, self.exact)
+
+    def with_ways(self, ways: Mapping[Node, str]) -> CpuTarget:
+        return replace(self, ways=ways)
+
+    def check_runs_here(self) -> None:
+        here = cpu_target("native")
+        if self.vector_bits > here.vector_bits or self.has_fma > here.has_fma:
+            raise UsageError(
+                f"this processor cannot run what is compiled for {self.processor.cpu}, and tuning "
+                "measures it",
+                hint="tune on a machine that can, or compile without tuning",
+            )
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
         from flowc.codegen.cpu.contractions import contraction_launches

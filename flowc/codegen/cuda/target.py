@@ -6,6 +6,7 @@ CudaTarget. Kernels of the host and of the device are told apart by their class.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +21,7 @@ from flowc.codegen.cuda.simt import ARCHITECTURE as SIMT
 from flowc.codegen.cuda.simt import simt_object
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.llvm.compile import Processor
+from flowc.errors import UsageError
 from flowc.ir.core_ops import devices_of
 
 if TYPE_CHECKING:
@@ -82,6 +84,15 @@ class CudaTarget:
 
     def on_device(self, c: Computation) -> frozenset[Node]:
         return on_device(c, self)
+
+    def ways_of(self, node: Node) -> tuple[str, ...]:
+        return ()
+
+    def with_ways(self, ways: Mapping[Node, str]) -> CudaTarget:
+        return self
+
+    def check_runs_here(self) -> None:
+        raise UsageError("what runs on GPUs is not tuned", hint="compile without tuning")
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
         from flowc.codegen.cuda.contractions import contraction_launches

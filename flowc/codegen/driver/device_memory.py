@@ -20,6 +20,7 @@ from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.frame import STATUS_MEMORY, RunFrame
 from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES, NULL
+from flowc.codegen.driver.slot_values import SlotValues, total_of
 from flowc.ir.dims import Dim, ceildiv, maximum
 from flowc.ir.types import MOST_BYTES
 from flowc.plan.plan import (
@@ -130,9 +131,15 @@ class DeviceMemory:
         self.faults_at = frame.dim(total)
         total = total + ceildiv(self.fault_count * FAULT_WORDS * 8, ALIGNMENT) * ALIGNMENT
         self.spare_at = frame.dim(total)
-        total = total + most_assigned(self.plan.top) * SCALAR_BYTES + ALIGNMENT
-        frame.limit(total, WORD // 2, "the memory of a run on a GPU")
-        self._acquire(self.blocks[0], frame.dim(total))
+        spare = most_assigned(self.plan.top) * SCALAR_BYTES + ALIGNMENT
+        total = total + ceildiv(spare, ALIGNMENT) * ALIGNMENT
+        slots = {Arena(i): slot for i, slot in enumerate(self.plan.slots)}
+        slots = {place: slot for place, slot in slots.items() if self.plan.is_on(place, DEVICE)}
+        most = total_of([total, *(slot.size for slot in slots.values())])
+        frame.limit(most, WORD // 2, "the memory of a run on a GPU")
+        offsets, end, _ = SlotValues(frame).place([*slots.values()], total)
+        self.offsets |= dict(zip(slots, offsets))
+        self._acquire(self.blocks[0], end)
         self.arena = b.load(self.blocks[0])
         if self.fault_count:
             self.check("zero", self.fault_words(0), i64(self.fault_count * FAULT_WORDS * 8))
@@ -144,7 +151,6 @@ class DeviceMemory:
 
     def _pieces(self) -> Iterator[tuple[Place, Dim]]:
         plan = self.plan
-        yield from ((Arena(i), size) for i, size in enumerate(plan.slots))
         yield from ((Cell(i), size) for i, size in enumerate(plan.cells))
         yield from ((Local(i), size) for i, size in enumerate(plan.locals))
         for i, parameter in enumerate(plan.computation.parameters):

@@ -15,7 +15,8 @@ from flowc.codegen.driver.device_memory import DeviceMemory
 from flowc.codegen.driver.frame import STATUS_MEMORY, RunFrame, no_memory
 from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES, MEMCPY, MEMCPY_TYPE, NULL
-from flowc.ir.dims import Dim, ceildiv
+from flowc.codegen.driver.slot_values import SlotValues, total_of
+from flowc.ir.dims import Dim
 from flowc.ir.types import MOST_BYTES
 from flowc.plan.plan import (
     ALIGNMENT,
@@ -63,32 +64,36 @@ class Memory:
         self.locals = [frame.variable(ir.IntType(8 * size), "scalar") for size in plan.locals]
 
     def acquire_arena(self) -> None:
-        """The arena: slots and what cells hold one after another, then each worker's scratch."""
-        frame, b = self.frame, self.frame.b
-        offsets: list[ir.Value] = []
-        total: Dim = 0
-        places = [*map(Arena, range(len(self.plan.slots))), *map(Cell, range(len(self.cells)))]
-        for place, size in zip(places, (*self.plan.slots, *self.plan.cells)):
-            offsets.append(frame.dim(total))
-            if self.plan.is_on(place, HOST):
-                total = total + ceildiv(size, ALIGNMENT) * ALIGNMENT
-        frame.limit(total, WORD // 2, "the memory of a run")
-        frame.limit(self.plan.scratch, MOST_BYTES, "the scratch memory of a worker")
-        bytes_needed = frame.dim(total)
-        self.scratch_offset = bytes_needed
-        if self.plan.scratch != 0:
-            scratch = b.mul(self.workers(), frame.dim(self.plan.scratch))
-            bytes_needed = b.add(bytes_needed, scratch)
+        """The arena: what cells hold, the slots, and each worker's scratch behind those slots that
+        are in use when it is needed."""
+        frame, b, plan = self.frame, self.frame.b, self.plan
+        start: Dim = 0
+        at_cells: list[Dim] = []
+        for i, size in enumerate(plan.cells):
+            at_cells.append(start)
+            if plan.is_on(Cell(i), HOST):
+                start = start + size
+        numbers = [i for i in range(len(plan.slots)) if plan.is_on(Arena(i), HOST)]
+        slots = [plan.slots[i] for i in numbers]
+        most = total_of([start, *(slot.size for slot in slots)])
+        frame.limit(most, WORD // 2, "the memory of a run")
+        frame.limit(plan.scratch, MOST_BYTES, "the scratch memory of a worker")
+        offsets, bytes_needed, self.scratch_offset = SlotValues(frame).place(
+            slots, start, plan.scratch_times
+        )
+        self.slot_offsets = dict(zip(numbers, offsets))
+        if plan.scratch != 0:
+            scratch = b.mul(self.workers(), frame.dim(plan.scratch))
+            bytes_needed = frame.larger(bytes_needed, b.add(self.scratch_offset, scratch))
         self.arena: ir.Value = NULL
-        if total != 0 or self.plan.scratch != 0:
+        if most != 0 or plan.scratch != 0:
             self._take(bytes_needed)
             self.arena = b.call(self.acquire_block, [bytes_needed])
             b.store(self.arena, self.blocks[0])
             missing = b.icmp_unsigned("==", self.arena, NULL)
             frame.leave_if(missing, STATUS_MEMORY, no_memory(_MISSING, ""), [bytes_needed])
-        self.slot_offsets = offsets[: len(self.plan.slots)]
-        for cell, offset in zip(self.cells, offsets[len(self.plan.slots) :]):
-            b.store(b.gep(self.arena, [offset]), cell)
+        for cell, offset in zip(self.cells, at_cells):
+            b.store(b.gep(self.arena, [frame.dim(offset)]), cell)
 
     def release(self) -> None:
         b = self.frame.b

@@ -20,7 +20,7 @@ PLANE_BYTES, MOST_BYTES = 192 << 10, 768 << 10
 USES = 4  # of an element of the input, at least: else taking planes apart costs more than it saves
 FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
 LINE_STRIDE = 8  # elements from one pixel to the next, at most: more are worth gathering
-TASKS, FEWEST_ROWS = 16, 8  # so many tasks are wanted, unless they have fewer rows than these
+TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these
 
 
 @dataclass(frozen=True, slots=True)

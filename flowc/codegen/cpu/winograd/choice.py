@@ -1,8 +1,9 @@
 """Which convolutions are computed by Winograd's algorithm, and with tiles of how many outputs.
 
-In: a convolution whose weights are known, and the register tile of its target. Out: a
-`WinogradSpec`, or None: computed directly. Sizes that are not known count as the least that they
-may be, so what is chosen is as fast as the direct way whatever they turn out to be.
+In: a convolution whose weights are known, and the register tile of its target. Out: the
+`WinogradSpec`s that it has, with their costs; None: computed directly. Sizes that are not known
+count as the least that they may be, so what is chosen is as fast as the direct way whatever they
+turn out to be.
 
 The cost of each way is counted in multiply-adds of vectors. More outputs a tile save more of them,
 and have more weights, whose reading decides where few tiles share them.
@@ -41,7 +42,23 @@ def winograd_for(
     result: tuple[Dim, ...],
     shape: TileShape,
 ) -> WinogradSpec | None:
-    """`image` and `result` are the logical dims of the input and the output."""
+    """The one to take. `image` and `result` are the logical dims of the input and the output."""
+    chosen: WinogradSpec | None = None
+    least: float | None = None
+    for spec, cost in winograd_costs(lowering, weights, image, result, shape):
+        if least is None or cost < GAIN * least:
+            chosen, least = spec, cost
+    return chosen
+
+
+def winograd_costs(
+    lowering: Convolution,
+    weights: Value,
+    image: tuple[Dim, ...],
+    result: tuple[Dim, ...],
+    shape: TileShape,
+) -> list[tuple[WinogradSpec | None, float]]:
+    """The ways of a convolution, the simplest first; none where it cannot be computed so."""
     *window, channels, n = weights.dims
     height, width = result[1:3]
     if not (
@@ -55,23 +72,23 @@ def winograd_for(
         and isinstance(height, int)
         and isinstance(width, int)
     ):
-        return None
+        return []
     if channels % shape.lanes or n % shape.lanes or not channels * n:
-        return None
+        return []
     batch = image[0] if isinstance(image[0], int) else 1
     kernel_h, kernel_w = (int(taps) for taps in window)
     pairs, taps = channels * n, kernel_h * kernel_w
     pixels = batch * height * width
-    chosen, least = None, pairs * (pixels * taps / shape.lanes + _reading(taps, shape))
+    direct = pairs * (pixels * taps / shape.lanes + _reading(taps, shape))
+    found: list[tuple[WinogradSpec | None, float]] = [(None, direct)]
     for outputs_h, outputs_w in OUTPUTS[kernel_h, kernel_w]:
         winograd = Winograd(WinogradAxis(outputs_h, kernel_h), WinogradAxis(outputs_w, kernel_w))
         tiles = batch * -(-height // outputs_h) * -(-width // outputs_w)
         of_input, of_output = _transforms(winograd)
         work = winograd.positions * pairs + of_input * channels + of_output * n
         cost = tiles * work / shape.lanes + pairs * _reading(winograd.positions, shape)
-        if cost < GAIN * least:
-            chosen, least = WinogradSpec(shape, winograd), cost
-    return chosen
+        found.append((WinogradSpec(shape, winograd), cost))
+    return found
 
 
 def _transforms(winograd: Winograd) -> tuple[float, float]:

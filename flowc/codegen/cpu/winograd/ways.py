@@ -1,0 +1,88 @@
+"""In which ways a convolution can be computed, Winograd's among them, and which one the cost model
+takes.
+
+In: a convolution, and the register tile of its target. Out: `ConvWay`s by name, the one to take
+first. Invariant: each gives the same result, up to the rounding that `Options.exact` is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flowc.codegen.cpu.convolution import is_pointwise
+from flowc.codegen.cpu.planar.blocks import PlanarBlock, planar_block
+from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.winograd.choice import winograd_costs, winograd_for
+from flowc.codegen.cpu.winograd.source import WinogradSpec
+from flowc.dtypes import DType
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, product
+from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
+from flowc.ir.lowering import Convolution
+from flowc.ir.types import Dims
+
+DIRECT, POINTWISE, PLANAR, DEPTHWISE = "direct", "pointwise", "planar", "depthwise"
+TRANSPOSED = "transposed"
+
+
+@dataclass(frozen=True, slots=True)
+class ConvWay:
+    """`planar` and `winograd`: how the ways that have blocks or tiles of their own cut the work."""
+
+    name: str
+    planar: PlanarBlock | None = None
+    winograd: WinogradSpec | None = None
+
+
+def conv_ways(
+    lowering: Convolution, weights: Value, image: Dims, result: Dims, shape: TileShape, exact: bool
+) -> list[ConvWay]:
+    """At least one. `image` and `result` are the logical dims of the input and the output."""
+    if lowering.transposed:
+        return [ConvWay(TRANSPOSED)]
+    is_last, is_known = lowering.layout == CHANNELS_LAST, weights.constant is not None
+    found: list[ConvWay] = []
+    planar = planar_block(shape, lowering, weights.dims, result)
+    if planar is not None and is_last and is_known:
+        found.append(ConvWay(PLANAR, planar=planar))
+    if is_depthwise(lowering, weights.dims, result[-1]) and is_last:
+        return [*found, ConvWay(DEPTHWISE)]
+    rows = product(image[:-1])
+    if is_known and is_last and is_pointwise(shape, lowering, weights.dims, rows):
+        found.append(ConvWay(POINTWISE))
+    specs: list[WinogradSpec | None] = [None]
+    if is_known and not exact:
+        chosen = winograd_for(lowering, weights, image, result, shape)
+        others = [s for s, _ in winograd_costs(lowering, weights, image, result, shape)]
+        specs = [chosen, *(s for s in others or specs if s != chosen)]
+    return [*found, *map(_of_products, specs)]
+
+
+def ways_of_cluster(node: Node, shape_of: Callable[[DType], TileShape], exact: bool) -> list[str]:
+    """The names of the ways of a cluster that holds a convolution; none for others. `shape_of`: the
+    register tile for elements of a dtype."""
+    if node.attrs["kind"] != "convolution":
+        return []
+    body: Computation = node.attrs["body"]
+    inner = next(n for n in body.nodes if isinstance(n.lowering, Convolution))
+    lowering = inner.lowering
+    assert isinstance(lowering, Convolution)
+    outer = {p.output: v for p, v in zip(body.parameters, node.inputs)}
+    x, weights = (outer[v] for v in inner.inputs[:2])
+    layout = LAYOUTS[lowering.layout]
+    image, result = layout.logical(x.dims), layout.logical(inner.output.dims)
+    shape = shape_of(inner.output.type.dtype)
+    return [way.name for way in conv_ways(lowering, weights, image, result, shape, exact)]
+
+
+def is_depthwise(lowering: Convolution, weights: Dims, outputs: Dim) -> bool:
+    """Whether every channel is convolved by itself, to one channel."""
+    return len(lowering.strides) == 2 and lowering.groups == outputs and weights[-2] == 1
+
+
+def _of_products(spec: WinogradSpec | None) -> ConvWay:
+    if spec is None:
+        return ConvWay(DIRECT)
+    outputs = spec.winograd.h.outputs, spec.winograd.w.outputs
+    return ConvWay(f"winograd {outputs[0]}x{outputs[1]}", winograd=spec)
