@@ -347,7 +347,7 @@ class Graph:
 
     def add_to_collection(self, name: Any, value: Any) -> None:
         self._check_not_finalized()
-        self.collections.setdefault(name, []).append(value)
+        self.get_collection_ref(name).append(value)
 
     def add_to_collections(self, names: Iterable[Any] | str, value: Any) -> None:
         names = (names,) if isinstance(names, str) else dict.fromkeys(names)

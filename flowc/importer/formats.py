@@ -46,7 +46,17 @@ _FOREIGN = (
     (0, b"\x1f\x8b", "a gzip archive", "unpack it: "),
     (4, b"TFL3", "a TensorFlow Lite model", "use the model that it was converted from: "),
     (0, b"\x93NUMPY", "a NumPy array", ""),
+    *((0, bytes((0x80, n)), "a pickle of Python", "pickles hold no graphs: ") for n in range(2, 6)),
     (0, b"\x7fELF", "a shared library or program", "`flowc run` and `inspect` take libraries: "),
+)
+# What the fields of a JSON file are those of.
+_FOREIGN_FIELDS = (
+    (
+        {"modelTopology"},
+        "a model of TensorFlow.js (graphs, and weights in files beside it)",
+        "use the model that it was converted from: ",
+    ),
+    ({"class_name", "config"}, "the architecture of a Keras model, without its weights", _KERAS),
 )
 _ONNX = re.compile(rb"\x08[\x03-\x7f][\x12\x1a\x22\x2a\x32\x3a\x42]")
 _SHARD = re.compile(r"\.data-\d{5}-of-\d{5}$")
@@ -64,10 +74,7 @@ def detect(region: FileBytes) -> tuple[Kind, Encoding]:
     if _ONNX.match(head):  # of whose fields the first is the version of its format, 3 or more
         what, way_out = "an ONNX model", "use the TensorFlow model that it was made from: "
     if what:
-        raise InvalidModelError(
-            f"{region.name}: this is {what}, which flowc does not read",
-            hint=f"{way_out}give a GraphDef, a .meta file or a SavedModel folder",
-        )
+        raise _not_read(region, what, way_out)
     if bytes(region.view[-8:]) == _TABLE_MAGIC:
         raise InvalidModelError(
             f"{region.name}: this is the index of a checkpoint, which holds no graph",
@@ -100,6 +107,13 @@ def detect(region: FileBytes) -> tuple[Kind, Encoding]:
         ) from None
 
 
+def _not_read(region: FileBytes, what: str, way_out: str) -> InvalidModelError:
+    return InvalidModelError(
+        f"{region.name}: this is {what}, which flowc does not read",
+        hint=f"{way_out}give a GraphDef, a .meta file or a SavedModel folder",
+    )
+
+
 def _is_text(head: bytes) -> bool:
     """Whether bytes are the beginning of UTF-8 text, the last character perhaps cut."""
     try:
@@ -114,6 +128,9 @@ def _kind_of_names(names: set[str], region: FileBytes) -> Kind:
     scores = {kind: len(names & _field_names(message)) for kind, message in MESSAGES.items()}
     best = max(scores, key=lambda kind: scores[kind])
     if not scores[best]:
+        for fields_of, what, way_out in _FOREIGN_FIELDS:
+            if fields_of <= names:
+                raise _not_read(region, what, way_out)
         raise InvalidModelError(
             f"{region.name}: text, but none of a graph: its fields are {sorted(names)[:5]}",
             hint="give a GraphDef, a .meta file or a SavedModel folder",

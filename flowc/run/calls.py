@@ -53,6 +53,8 @@ class PlainCall:
         self.executable = executable
         self.layout = executable.layout_of(arrays)
         self.contiguous = all(a.flags.c_contiguous for a in arrays)
+        if any(o.dtype is dtypes.string and not o.dims for o in executable.outputs):
+            rebuild = partial(_with_chosen, rebuild)
         self.rebuild = rebuild
 
     def __call__(
@@ -369,8 +371,6 @@ def call_of(
     version."""
     assert program.executable is not None
     held = [_outline(v.tensor) for v in program.spec.reads]
-    if any(o.dtype is dtypes.string and not o.dims for o in program.spec.outputs):
-        rebuild = partial(_with_chosen, rebuild)
     call = PlainCall(program.executable, [*given, *held], rebuild)
     if not program.spec.variables:
         return hosted(call, program.executable, state)

@@ -205,3 +205,17 @@ def test_without_a_cache_models_are_read(
     run(model)
     assert type(load_graph(model)) is Graph
     assert len(reads) == 2
+
+
+def test_a_known_request_gives_tensors_of_ranks_that_the_run_decides(
+    model: Path, reads: list[str]
+) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2], name="x")
+        p = tf.placeholder(tf.bool, [], name="p")
+        tf.identity(tf.cond(p, lambda: x * 3, lambda: tf.reduce_sum(x)), name="y")
+    model.write_bytes(graph.as_graph_def().SerializeToString())
+    for _ in range(2):
+        assert run(model, {"x:0": X, "p:0": np.array(True)}).tolist() == [3, -6]
+        assert run(model, {"x:0": X, "p:0": np.array(False)}) == -1
+    assert len(reads) == 1

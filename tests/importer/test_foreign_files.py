@@ -13,6 +13,17 @@ FILES = {
     "a.onnx2": (b"\x08\x03\x3a\x05graph", "this is an ONNX model", "TensorFlow model that"),
     "a.tflite": (b"\x1c\0\0\0TFL3", "a TensorFlow Lite model", "converted from"),
     "a.h5": (b"\x89HDF\r\n\x1a\n", "an HDF5 file", r"model.export\('FOLDER'\)"),
+    "a.pkl": (b"\x80\x04\x95\x10", "a pickle of Python", "hold no graphs"),
+    "model.json": (
+        b'{"format": "graph-model", "modelTopology": {}, "weightsManifest": []}',
+        "a model of TensorFlow.js",
+        "converted from",
+    ),
+    "layers.json": (
+        b'{"class_name": "Sequential", "keras_version": "2.2.4", "config": []}',
+        "the architecture of a Keras model",
+        r"model.export\('FOLDER'\)",
+    ),
     "a.keras": (b"PK\x03\x04", "a .keras file", r"model.export\('FOLDER'\)"),
 }
 

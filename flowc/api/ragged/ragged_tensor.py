@@ -301,6 +301,21 @@ class RaggedTensor:
             found = output("UpperBound", limits, expand_dims(places, 0), out_type=dtypes.i64)
             return cast(found[0], self.row_splits.dtype)
 
+    def __getitem__(self, key: Any) -> Any:
+        """The rows, and the values in them, that an index, a slice, `...`, `newaxis` or a tuple of
+        them names: a Tensor where no axis of different lengths is left. Raises `ValueError` for one
+        position of such an axis, since not every row has it."""
+        from flowc.api.ragged.indexing import pick
+
+        keys = list(key) if isinstance(key, tuple | list) else [key]
+        with name_scope(None, "RaggedGetItem", [self]):
+            return pick(self, keys)
+
+    def __iter__(self) -> Any:
+        raise TypeError(
+            "a RaggedTensor of a graph is not iterable: how many rows it has, a run says"
+        )
+
     # -- as other tensors
 
     def to_tensor(

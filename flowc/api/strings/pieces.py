@@ -127,8 +127,9 @@ def ngrams(
     padding_width: int | None = None,
     preserve_short_sequences: bool = False,
     name: str | None = None,
-) -> RaggedTensor:
-    """The runs of `ngram_width` strings (one width or several) of each row, joined. `pad_values`:
+) -> Any:
+    """The runs of `ngram_width` strings (one width or several) of each row, joined: a
+    `RaggedTensor`, of a vector a vector. `pad_values`:
     what is put before and behind each row, `padding_width` times, or as often as still gives runs
     with a string of the row. `preserve_short_sequences`: a row too short gives one run of all that
     it has. Raises `TypeError`, `ValueError` for other paddings and widths."""
@@ -161,7 +162,10 @@ def ngrams(
             pad_width=pad,
             preserve_short_sequences=preserve_short_sequences,
         )
-        return _with_inner(rows, RaggedTensor(*found))
+        runs = _with_inner(rows, RaggedTensor(*found))
+        # The rows of a vector are one, which holds all runs.
+        vector = not isinstance(data, RaggedTensor) and as_tensor(data).shape.ndims == 1
+        return runs.values if vector else runs
 
 
 def _ragged(data: Any) -> RaggedTensor:

@@ -20,6 +20,9 @@ from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.traversal import inputs_first
 
+# Collections of variables, which belong to the graph around a function. What else a function adds
+# to a collection, such as the initializer of a table that is made at each call, is its own.
+_SHARED = ("variables", "local_variables", "trainable_variables")
 _NO_EFFECT = ("random", "variable", "identity", "placeholder")
 
 
@@ -32,10 +35,19 @@ class FunctionGraph(Graph):
         self.outer = outer
         self.functions = outer.functions
         self.host_functions = outer.host_functions
-        self.collections = outer.collections
+        self.collections = {
+            name: items if _is_shared(name) else list(items)
+            for name, items in outer.collections.items()
+        }
         self.seed = outer.seed
         self.args: list[Tensor] = []
         self.captured: dict[Tensor, Tensor] = {}
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        outer = self.outer
+        if outer is not None and name not in self.collections and _is_shared(name):
+            self.collections[name] = outer.get_collection_ref(name)
+        return super().get_collection_ref(name)
 
     def argument(self, dtype: DType, shape: Any) -> Tensor:
         """A new argument."""
@@ -75,6 +87,11 @@ class FunctionGraph(Graph):
         effects = [op for op in body if op not in needed and _has_effect(op)]
         names = [t.op.name for t in args]
         return function_from(name, args, results, body, effects, names, is_imported=False)
+
+
+def _is_shared(name: Any) -> bool:
+    """flowc's own collections, whose keys are no strings, hold scopes and variables by name."""
+    return name in _SHARED or not isinstance(name, str)
 
 
 def _before(op: Operation) -> list[Operation]:
