@@ -379,6 +379,12 @@ class RegionExtractor:
         inner.known[predicate] = bool(branch)
         return inner
 
+    def decide(self, predicate: Ref, value: bool) -> None:
+        """From here on this region is the branch that is always taken: what stands in it runs once,
+        for all conditionals on this predicate."""
+        self.context |= {(predicate, int(value))}
+        self.known[predicate] = value
+
     def inside(self, frame: LoopFrame, scope: BodyBuilder) -> RegionExtractor:
         """The inside of a loop: its condition, its body, or what leaves it."""
         return self._inner(scope, frame, ALWAYS)
