@@ -131,11 +131,15 @@ class UnknownError(OpError):
 
 
 class InvalidArgumentError(OpError, ValueError):
+    """A value, shape or dtype that an operation does not take, whoever gave it: also at a run."""
+
     code = "FL0503"
     error_code = 3
 
 
 class NotFoundError(OpError, LookupError):
+    """A file, tensor of a checkpoint, table or op type that is not there."""
+
     code = "FL0505"
     error_code = 5
 
@@ -144,6 +148,8 @@ class NotFoundError(OpError, LookupError):
 
 
 class AlreadyExistsError(OpError):
+    """Something to be made that is there already, such as a file."""
+
     code = "FL0506"
     error_code = 6
 
@@ -160,28 +166,38 @@ class PermissionDeniedError(OpError, PermissionError):
 
 
 class FailedPreconditionError(OpError, RuntimeError):
+    """A state in which an operation cannot run, such as a variable without a value."""
+
     code = "FL0509"
     error_code = 9
 
 
 class OutOfRangeError(OpError, IndexError):
+    """The end of what is read: a dataset's elements, or those of a queue that was closed."""
+
     code = "FL0511"
     error_code = 11
 
 
 class UnimplementedError(OpError, NotImplementedError):
+    """What TensorFlow has no kernel for, or what flowc cannot compile before a run tells more."""
+
     code = "FL0512"
     error_code = 12
     exit_code = 3
 
 
 class ResourceExhaustedError(OpError, MemoryError):
+    """More memory, or a larger tensor, than there may be."""
+
     code = "FL0508"
     error_code = 8
     exit_code = 5
 
 
 class CancelledError(OpError):
+    """A step that was ended from outside: its session or queue was closed while it waited."""
+
     code = "FL0501"
     error_code = 1
 
@@ -209,6 +225,8 @@ class UnauthenticatedError(OpError):
 
 
 class DeadlineExceededError(OpError, TimeoutError):
+    """A run that took longer than its time limit."""
+
     code = "FL0504"
     error_code = 4
 

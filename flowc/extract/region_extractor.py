@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidGraphError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.frames.conditionals import emit_merges, emit_where_alive
@@ -288,6 +289,8 @@ class RegionExtractor:
                     value = inner.bound(ref)
                     if isinstance(value, Resource) and value not in inner.scope.created:
                         self.values[ref] = value
+                    elif (known := _known_bool(inner.scope, value)) is not None:
+                        self.known[ref] = known  # also for what it decides in a branch to come
                     elif isinstance(value, Value):
                         self.kept[ref] = kept = Resource("value", self.source.name(key))
                         self.scope.created[kept] = self.scope.guard
@@ -379,6 +382,12 @@ class RegionExtractor:
         inner.known[predicate] = bool(branch)
         return inner
 
+    def decide(self, predicate: Ref, value: bool) -> None:
+        """From here on this region is the branch that is always taken: what stands in it runs once,
+        for all conditionals on this predicate."""
+        self.context |= {(predicate, int(value))}
+        self.known[predicate] = value
+
     def inside(self, frame: LoopFrame, scope: BodyBuilder) -> RegionExtractor:
         """The inside of a loop: its condition, its body, or what leaves it."""
         return self._inner(scope, frame, ALWAYS)
@@ -389,3 +398,11 @@ class RegionExtractor:
 
     def _inner(self, scope: BodyBuilder, frame: LoopFrame, context: Guard) -> RegionExtractor:
         return replace(self, scope=scope, frame=frame, context=context, outer=self)
+
+
+def _known_bool(scope: BodyBuilder, bound: Bound | None) -> bool | None:
+    """The one element of a bool that is known when the program is compiled."""
+    if not isinstance(bound, Value) or bound.type.dtype is not dtypes.bool_ or bound.type.rank:
+        return None
+    content = scope.b.content(bound)
+    return None if content is None else bool(content)

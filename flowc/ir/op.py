@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Attrs = Mapping[str, Any]
 P = ParamSpec("P")
+OpenShapes = Sequence[tuple[int | None, ...] | None]  # of outputs, as far as they are known
 MOST_INTS = 1 << 22  # that sizes, axes and positions of a node are made of
 
 
@@ -51,7 +52,7 @@ class NeedsContent(UnimplementedError):
         node: str | None = None,
         hint: str | None = None,
         input: int | None = None,
-        shapes: Sequence[tuple[int | None, ...] | None] | None = None,
+        shapes: OpenShapes | None = None,
     ) -> None:
         super().__init__(message, node=node, hint=hint)
         self.input = input
@@ -265,10 +266,10 @@ class Inference:
         """The elements of input i: an int array, or an object array of ints and sizes; or None."""
         return self._content(i)
 
-    def need(self, i: int, below: int = 0) -> np.ndarray:
+    def need(self, i: int, below: int = 0, shapes: OpenShapes | None = None) -> np.ndarray:
         """The elements of input i as ints and sizes; those that the run computes become sizes that
-        it reads, which may be as far below 0 as `below` says. Raises `NeedsContent` where that
-        cannot be."""
+        it reads, which may be as far below 0 as `below` says. `shapes`: what is known of the
+        outputs without them. Raises `NeedsContent` where that cannot be."""
         found = self._content(i)
         if found is None and self._read is not None:
             found = self._read(i, below)
@@ -278,6 +279,7 @@ class Inference:
                 f"({self.inputs[i]}) when it is compiled, and they are computed at run time",
                 node=self.node_name,
                 input=i,
+                shapes=shapes,
             )
         return found
 
@@ -309,8 +311,9 @@ class Inference:
             fault = f"input {i} must be a {kind}, not {self.inputs[i]}"
             raise self.fail(fault, built=self._other_rank(i, rank))
 
-    def need_ints(self, i: int) -> tuple[int, ...]:
-        """The elements of input i as ints, flattened. Raises `NeedsContent` for sizes."""
+    def need_ints(self, i: int, shapes: OpenShapes | None = None) -> tuple[int, ...]:
+        """The elements of input i as ints, flattened. `shapes`: what is known of the outputs
+        without them. Raises `NeedsContent` for sizes."""
         found = self._content(i)
         if found is not None and found.size > MOST_INTS:
             raise ResourceExhaustedError(
@@ -324,6 +327,7 @@ class Inference:
                 f"found {'values computed at run time' if found is None else list(found.flat)}",
                 node=self.node_name,
                 input=i,
+                shapes=shapes,
             )
         return tuple(int(x) for x in found.reshape(-1))
 
@@ -332,10 +336,11 @@ class Inference:
         self._check_rank(i, 1, "vector")
         return self.need_ints(i)
 
-    def need_int(self, i: int) -> int:
-        """The element of input i, a scalar, as an int. Raises as `need_size` does."""
+    def need_int(self, i: int, shapes: OpenShapes | None = None) -> int:
+        """The element of input i, a scalar, as an int; `shapes` as for `need_ints`. Raises as
+        `need_size` does."""
         self._check_rank(i, 0, "scalar")
-        return self.need_ints(i)[0]
+        return self.need_ints(i, shapes)[0]
 
     def fresh(self, hint: str, bound: Dim | None = None) -> Dim:
         """A size known only at run time, at most `bound`."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import flowc as tf
+from flowc import errors
 from flowc.api import exports
 from flowc.api.namespaces import Namespace
 
@@ -41,6 +42,11 @@ def test_public_names_have_docstrings(path: str) -> None:
     names = dir(owner) if path else list(exports.TOP)
     found = dict(_public(owner, f"flowc.{path}".rstrip("."), names))
     assert [name for name, value in found.items() if not _has_sentence(value.__doc__)] == []
+
+
+def test_errors_have_docstrings() -> None:
+    found = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception)]
+    assert [e.__name__ for e in found if not _has_sentence(vars(e).get("__doc__"))] == []
 
 
 # What says of which form tensors are: shapes, dtypes, or what holds them.

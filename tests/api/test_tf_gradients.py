@@ -14,9 +14,12 @@ import pytest
 from api_program import digest, outcome, run_snippet
 from api_snippets import Snippet
 from gradient_snippets import GRADIENT_SNIPPETS
+from ir_reference import reference_results
 
 import flowc
 from flowc.api.training.registration import GRADIENTS
+from flowc.extract.program import extract_program
+from flowc.ir.types import tensor_type
 from flowc.ops import tf_names
 
 RECORDED: dict[str, Any] = json.loads(
@@ -95,3 +98,22 @@ def test_the_ops_that_have_gradients_are_those_of_tensorflow() -> None:
     }
     unknown = [n for n in RECORDED["not differentiable"] if n in tf_names()]
     assert [n for n in unknown if not GRADIENTS.knows(n)] == []
+
+
+def test_branches_that_are_known_to_be_taken_make_their_arrays_once() -> None:
+    """What TensorFlow computes: each gradient of the branch found arrays of its own there."""
+
+    def body(i: Any, x: Any) -> tuple[Any, Any]:
+        no = flowc.size(x) < 3
+        squares = lambda: flowc.map_fn(flowc.tanh, flowc.map_fn(lambda v: v * v * 1.5, x))
+        return i + 1, flowc.cond(no, lambda: x * 2.0, squares)
+
+    with flowc.Graph().as_default() as graph:
+        x = flowc.placeholder(flowc.float64, [3])
+        y = flowc.while_loop(lambda i, _: i < 2, body, [0, x])[1]
+        loss = flowc.reduce_sum(y * y)
+        wanted = [loss, flowc.gradients(loss, x)[0]]
+        c = extract_program(graph, wanted, {x: tensor_type("f64", (3,))}).computation
+    found = reference_results(c, [np.array([0.3, 0.5, 0.9])])
+    np.testing.assert_allclose(found[0], 0.6504636642029632, rtol=1e-12)
+    np.testing.assert_allclose(found[1], [0.01919956, 0.51552305, 1.22270522], rtol=1e-6)

@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.framework.basics import cast, convert_to_tensor, placeholder
+from flowc.api.framework.basics import (
+    cast,
+    convert_to_tensor,
+    placeholder,
+    placeholder_with_default,
+)
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
@@ -19,6 +24,16 @@ from flowc.graph.building.creation import output
 from flowc.graph.building.operators import OwnProduct, quotient_dtype
 from flowc.graph.indexed_slices import ValuesAtIndices
 from flowc.graph.shape_inference import constant_elements
+
+
+def _elements_as_shape(sizes: Tensor) -> TensorShape:
+    """What is known of a shape whose sizes are a vector's elements."""
+    known = constant_elements(sizes)
+    if known is not None:
+        return TensorShape([None if size == -1 else size for size in known.tolist()])
+    rank = sizes.shape.with_rank(1)[0].value
+    return TensorShape(None if rank is None else [None] * rank)
+
 
 SparseTensorValue = namedtuple("SparseTensorValue", ("indices", "values", "dense_shape"))
 SparseTensorValue.__doc__ = (
@@ -46,18 +61,19 @@ class SparseTensor(ValuesAtIndices, OwnProduct):
         pairs, rank = self._indices.shape.with_rank(2), self._dense_shape.shape.with_rank(1)
         pairs[0].assert_is_compatible_with(self._values.shape.with_rank(1)[0])
         pairs[1].assert_is_compatible_with(rank[0])
+        self._static = _elements_as_shape(self._dense_shape)
 
     @property
     def shape(self) -> TensorShape:
         """The static shape of the whole tensor."""
-        known = constant_elements(self._dense_shape)
-        if known is not None:
-            return TensorShape(known.tolist())
-        rank = self._dense_shape.shape.with_rank(1)[0].value
-        return TensorShape(None if rank is None else [None] * rank)
+        return self._static
 
     def get_shape(self) -> TensorShape:
         return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds to the static shape what `shape` says. Raises `ValueError` where they differ."""
+        self._static = self._static.merge_with(TensorShape(shape))
 
     def components(self) -> Sequence[Tensor]:
         return self._indices, self._values, self._dense_shape
@@ -134,14 +150,22 @@ def convert_to_tensor_or_sparse_tensor(
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
     """A sparse tensor that every run must feed, with a `SparseTensorValue`. `dtype`: of the values,
-    `shape`: sizes of the dense tensor, None where they are not known. Raises `TypeError` for what
-    is no dtype."""
-    static = TensorShape(shape)
-    part = {n: None if name is None else f"{name}/{n}" for n in ("shape", "values", "indices")}
-    if static.is_fully_defined():
-        sizes = as_tensor(static.as_list(), dtypes.i64, part["shape"])
+    `shape`: sizes of the dense tensor, None or -1 where they are not known, or a vector of them.
+    Raises `TypeError` for what is no dtype."""
+    parts = ("shape_default", "shape", "values", "indices")
+    part = {n: None if name is None else f"{name}/{n}" for n in parts}
+    if shape is None:
+        sizes = placeholder(dtypes.i64, [None], part["shape"])
+        static = TensorShape(None)
     else:
-        sizes = placeholder(dtypes.i64, [static.ndims], part["shape"])
+        given = shape
+        if not isinstance(shape, Tensor):
+            given = [-1 if d is None else d for d in TensorShape(shape).as_list()]
+        default = as_tensor(given, dtypes.i64, part["shape_default"])
+        static = _elements_as_shape(default)
+        sizes = placeholder_with_default(default, default.shape, part["shape"])
     values = placeholder(dtype, [None], part["values"])
     indices = placeholder(dtypes.i64, [None, static.ndims], part["indices"])
-    return SparseTensor(indices, values, sizes)
+    found = SparseTensor(indices, values, sizes)
+    found.set_shape(static)
+    return found

@@ -16,6 +16,7 @@ from flowc.api.arrays.filling import range as range_
 from flowc.api.arrays.selection import where
 from flowc.api.arrays.shaping import rank, size
 from flowc.api.arrays.shaping import shape as shape_of
+from flowc.api.control_flow.conditionals import cond
 from flowc.api.framework.basics import cast
 from flowc.api.framework.checks import Assert
 from flowc.api.framework.scopes import name_scope, no_op
@@ -131,15 +132,19 @@ def assert_broadcastable(weights: Any, values: Tensor) -> list[Operation]:
         with name_scope("weights") as own:
             factors = as_tensor(weights, name=own)
             found = shape_of(factors, name="shape")
-            rank(factors, name="rank")
+            own_rank = rank(factors, name="rank")
         with name_scope("values"):
             needed = shape_of(values, name="shape")
-            rank(values, name="rank")
+            needed_rank = rank(values, name="rank")
         count, wanted = factors.shape.ndims, values.shape.ndims
-        if count is None or wanted is None:
-            return []
         if count == 0:
             return [no_op(name="static_scalar_check_success")]
+        said = ["weights can not be broadcast to values.", "weights.shape=", found, needed]
+        if count is None or wanted is None:
+            is_scalar = equal(0, own_rank, name="is_scalar")
+            is_same = equal(needed_rank, own_rank, name="is_same_rank")
+            may_be = cond(is_same, lambda: _fits(found, needed), lambda: is_same)
+            return [Assert(logical_or(is_scalar, may_be, "is_valid_shape"), said, name=scope)]
         pairs = list(zip(factors.shape.as_list(), values.shape.as_list()))
         if count != wanted or any(w not in (1, v, None) and v is not None for w, v in pairs):
             raise ValueError(
@@ -149,6 +154,9 @@ def assert_broadcastable(weights: Any, values: Tensor) -> list[Operation]:
             )
         if all(w == 1 or (w == v and w is not None) for w, v in pairs):
             return [no_op(name="static_dims_check_success")]
-        fits = reduce_all(logical_or(equal(found, needed), equal(found, np.int32(1))))
-        said = ["weights can not be broadcast to values.", "weights.shape=", found, needed]
-        return [Assert(fits, said, name=scope)]
+        return [Assert(_fits(found, needed), said, name=scope)]
+
+
+def _fits(sizes: Tensor, needed: Tensor) -> Tensor:
+    """Whether each size is the one that is needed, or 1."""
+    return reduce_all(logical_or(equal(sizes, needed), equal(sizes, np.int32(1))))

@@ -70,8 +70,8 @@ def mean_tensor(
     Arguments and errors as `mean`."""
     with variable_scope(name, "mean", [values]):
         x = cast(values, dtypes.f32)
-        total = metric_variable(x.shape.as_list(), dtypes.f32, "total_tensor")
-        count = metric_variable(x.shape.as_list(), dtypes.f32, "count_tensor")
+        total = metric_variable(x.shape, dtypes.f32, "total_tensor")
+        count = metric_variable(x.shape, dtypes.f32, "count_tensor")
         number = broadcast_weights(1.0 if weights is None else weights, x)
         if weights is not None:
             x = m.multiply(x, number)

@@ -104,14 +104,14 @@ def _share(
     what: str,
     labels: Any,
     best: Any,
-    k: int,
+    k: int | None,
     class_id: int | None,
     weights: Any,
     collections: tuple[Any, Any],
     name: str | None,
     classes: Any = None,
 ) -> Measured:
-    suffix = f"_at_{k}" + ("" if class_id is None else f"_class{class_id}")
+    suffix = f"_at_{'k' if k is None else k}" + ("" if class_id is None else f"_class{class_id}")
     with name_scope(name, what + suffix) as scope:
         chosen = cast(best, dtypes.i64)
         right = _rows(labels, chosen, classes)
@@ -156,7 +156,7 @@ def recall_at_k(
 def recall_at_top_k(
     labels: Any,
     predictions_idx: Any,
-    k: int,
+    k: int | None = None,
     class_id: int | None = None,
     weights: Any = None,
     metrics_collections: Any = None,
@@ -164,7 +164,8 @@ def recall_at_top_k(
     name: str | None = None,
 ) -> Measured:
     """(value, update): the share of labels among the k classes `predictions_idx` [..., k] that
-    are given. Other arguments as those of `recall_at_k`. Raises as it does."""
+    are given; `k` is for the names alone. Other arguments as those of `recall_at_k`. Raises as it
+    does."""
     given = metrics_collections, updates_collections
     return _share("recall", labels, as_tensor(predictions_idx), k, class_id, weights, given, name)
 
@@ -189,7 +190,7 @@ def precision_at_k(
 def precision_at_top_k(
     labels: Any,
     predictions_idx: Any,
-    k: int,
+    k: int | None = None,
     class_id: int | None = None,
     weights: Any = None,
     metrics_collections: Any = None,
@@ -197,7 +198,8 @@ def precision_at_top_k(
     name: str | None = None,
 ) -> Measured:
     """(value, update): the share of right ones among the k classes `predictions_idx` [..., k]
-    that are given. Other arguments as those of `recall_at_k`. Raises as it does."""
+    that are given; `k` is for the names alone. Other arguments as those of `recall_at_k`. Raises as
+    it does."""
     best = as_tensor(predictions_idx)
     given = metrics_collections, updates_collections
     return _share("precision", labels, best, k, class_id, weights, given, name)

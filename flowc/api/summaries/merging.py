@@ -59,7 +59,7 @@ def merge(
     """One summary of the values of several. A run raises `InvalidArgumentError` for a tag that is
     there twice. String scalars."""
     with name_scope(name, "Merge", inputs):
-        found = output("MergeSummary", list(inputs))
+        found = output("MergeSummary", list(inputs), name=name)
     get_default_graph().add_to_collections(collections or [], found)
     return found
 

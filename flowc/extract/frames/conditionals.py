@@ -48,21 +48,25 @@ def _joined(
     if not isinstance(first, Decision):
         return _taken(region, merges, choices)
     name = region.source.name(merges[0])
+    condition = condition_of(region, first.predicate, name)
+    known = region.scope.b.content(condition)  # of ranks and sizes, if not of a constant
+    if known is not None:
+        region.decide(first.predicate, bool(known))
+        return _taken(region, merges, _sides(choices, int(known)))
 
     def trace(scope: BodyBuilder, branch: int) -> list[Bound]:
         inner = region.branch(scope, first.predicate, branch)
-        sides = [c.sides[branch] for c in choices if isinstance(c, Decision)]
-        found = _taken(inner, merges, sides)
+        found = _taken(inner, merges, _sides(choices, branch))
         region.finish(inner)
         return found
 
     return build_if(
-        region.scope,
-        name,
-        condition_of(region, first.predicate, name),
-        lambda scope: trace(scope, 1),
-        lambda scope: trace(scope, 0),
+        region.scope, name, condition, lambda scope: trace(scope, 1), lambda scope: trace(scope, 0)
     )
+
+
+def _sides(choices: Sequence[Choice], branch: int) -> list[Choice]:
+    return [c.sides[branch] for c in choices if isinstance(c, Decision)]
 
 
 def _taken(
@@ -141,6 +145,10 @@ def emit_where_alive(
         return [scope.zeros(v.type.dtype, ds) for v, ds in zip(found, dims)]
 
     condition = condition_of(region, predicate, name)
+    known = b.content(condition)
+    if known is not None and bool(known) == bool(branch):
+        region.decide(predicate, bool(branch))
+        return emit_where_alive(region, root, ref, fault)
     if not branch:
         condition = b.logical_not(condition)
     if ref is not None:

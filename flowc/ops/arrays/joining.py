@@ -14,7 +14,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, as_dim, floordiv
+from flowc.ir.dims import Dim, Expr, as_dim, floordiv
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, define, indivisible
 from flowc.ir.types import Dims, shown_dims
@@ -156,7 +156,7 @@ def _pack(values: list[np.ndarray], *, axis: int) -> np.ndarray:
 def _infer_split(c: Inference) -> list[Dims]:
     dims = c.dims(1)
     count = c.attrs["num_split"]
-    axis = c.axis(c.need_int(0), len(dims))
+    axis = c.axis(c.need_int(0, shapes=[(None,) * len(dims)] * count), len(dims))
     size = dims[axis]
     if isinstance(size, int) and size % count:
         raise c.fail(
@@ -193,11 +193,13 @@ def _lower_split(value: int, along: int) -> Decompose:
 
 def _infer_split_v(c: Inference) -> list[Dims]:
     dims = c.dims(0)
-    axis = c.axis(c.need_int(2), len(dims))
+    count = c.attrs["num_split"]
+    axis = c.axis(c.need_int(2, shapes=[(None,) * len(dims)] * count), len(dims))
     c.need_rank(1, 1, f"size_splits must be a vector, not {c.inputs[1]}")
-    sizes = [as_dim(d) for d in c.need(1)]
-    if len(sizes) != c.attrs["num_split"]:
-        raise c.fail(f"size_splits has {len(sizes)} elements for {c.attrs['num_split']} outputs")
+    static = [None if k == axis or isinstance(d, Expr) else d for k, d in enumerate(dims)]
+    sizes = [as_dim(d) for d in c.need(1, shapes=[tuple(static)] * count)]
+    if len(sizes) != count:
+        raise c.fail(f"size_splits has {len(sizes)} elements for {count} outputs")
     rest: Dim = dims[axis]
     for size in sizes:
         rest = rest if size == -1 else rest - size

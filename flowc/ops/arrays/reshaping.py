@@ -197,8 +197,9 @@ def _infer_transpose(c: Inference) -> Dims:
     dims = c.dims(0)
     c.need_rank(1, 1, f"perm must be rank 1, got {c.inputs[1]}")
     count, rank = c.dims(1)[0], len(dims)
-    perm = c.need_ints(1) if count == rank or not isinstance(count, int) else ()
-    if len(perm) != rank:
+    known = not isinstance(count, int) or count == rank
+    perm = c.need_ints(1, shapes=[(None,) * rank]) if known else None
+    if perm is None or len(perm) != rank:
         fault = f"transpose expects a vector of size {rank}. But {c.inputs[1]} was given"
         raise c.fail(fault, built=f"Dimension must be {rank} but is {count}")
     perm = [p + rank if -rank <= p < 0 else p for p in perm]

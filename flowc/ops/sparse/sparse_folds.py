@@ -14,7 +14,7 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, define
+from flowc.ir.op import Inference, NeedsContent, OpenShapes, define
 from flowc.ir.types import Dims
 from flowc.ops.sparse.sparse_steps import (
     NUMERIC,
@@ -91,33 +91,35 @@ def _sparse_fold(choose: Any) -> Steps:
     return function
 
 
-def _rank_and_axes(c: Inference) -> tuple[int, list[int]]:
-    """The rank of what is folded, and the axes that are."""
+def _kept_axes(c: Inference, open_shapes: OpenShapes) -> list[int | None]:
+    """The axes of the result: which of the input each is, None for a folded one of size 1."""
     check_sparse(c, 0, 1, 2)
     rank = c.dims(2)[0]
     if not isinstance(rank, int):
-        raise c.fail("the rank of a sparse tensor that is folded must be known")
-    return rank, _folded_axes(list(c.need_ints(3)), rank)
+        fault = "the rank of a sparse tensor that is folded must be known when it is compiled"
+        raise NeedsContent(fault, node=c.node_name, shapes=open_shapes)
+    folded = _folded_axes(list(c.need_ints(3, open_shapes)), rank)
+    axes = [None if axis in folded else axis for axis in range(rank)]
+    return axes if c.attrs["keep_dims"] else [axis for axis in axes if axis is not None]
 
 
-def _kept_sizes(c: Inference) -> list[Any]:
+def _infer_dense_fold(c: Inference) -> Dims:
     """The sizes that stay; fresh ones where the run knows them."""
-    rank, folded = _rank_and_axes(c)
+    axes = _kept_axes(c, [None])
     sizes = c.content(2)
-    found: list[Any] = []
-    for axis in range(rank):
-        if axis in folded:
-            found += [1] if c.attrs["keep_dims"] else []
-        elif sizes is None or not isinstance(sizes[axis], (int, np.integer)):
-            found.append(c.fresh("n"))
-        else:
-            found.append(int(sizes[axis]))
-    return found
+
+    def size(axis: int | None) -> Any:
+        if axis is None:
+            return 1
+        if sizes is None or not isinstance(sizes[axis], (int, np.integer)):
+            return c.fresh("n")
+        return int(sizes[axis])
+
+    return tuple(map(size, axes))
 
 
 def _infer_sparse_fold(c: Inference) -> list[Dims]:
-    rank, folded = _rank_and_axes(c)
-    rank -= 0 if c.attrs["keep_dims"] else len(folded)
+    rank = len(_kept_axes(c, [(None, None), (None,), (None,)]))
     count = c.fresh("n", c.dims(1)[0])
     return [(count, rank), (count,), (rank,)]
 
@@ -142,7 +144,7 @@ for _word, _choose, _kinds in (("Sum", np.add, NUMERIC), ("Max", np.maximum, ORD
     define(
         f"sparse_reduce_{_word.lower()}",
         f"SparseReduce{_word}({_FOLD}; keep_dims: bool = False, T: {_kinds}) -> output: T",
-        infer=lambda c: tuple(_kept_sizes(c)),
+        infer=_infer_dense_fold,
         lowering=Host(
             _dense_fold(_choose), f"SparseReduce{_word}", ("keep_dims",), only_reads=True
         ),
