@@ -294,6 +294,20 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: r.SegmentSum(data=np.ones((1, 10)), segment_ids=np.array([1 << 60])),
         "Encountered overflow when multiplying",
     ),
+    "a range of more steps than an int64 counts": (
+        lambda: r.RaggedRange(starts=[0.1], limits=[1e10], deltas=[1e-10]),
+        r"Requires \(\(limit - start\) / delta\) <= 9223372036854775807",
+    ),
+    "more ranges than an int32 counts": (
+        lambda: r.RaggedRange(
+            starts=[0, 0], limits=[2**31 - 1, 1], deltas=[1, 1], Tsplits=tf.int32
+        ),
+        "The total range size overflowed",
+    ),
+    "the nth of one number": (
+        lambda: r.NthElement(input=_open(5), n=0),
+        "at least rank 1 but is rank 0",
+    ),
     "indices of slices": (
         lambda: tf.gather_nd([[1, 2]], _open([[[0, 1], [0, 5]]])),
         r"indices\[0,1\] = \[.*5\] does not index into param shape \[1,2\]",

@@ -127,8 +127,10 @@ def test_algorithms_and_ranges_that_only_the_run_knows() -> None:
             session.run(rounded, {low: 2.0})
     for alg_id in (0, 2):
         message = f"Unsupported algorithm id: {alg_id}"
-        with tf.Graph().as_default(), pytest.raises(InvalidArgumentError, match=message):
-            tf.raw_ops.StatelessShuffle(value=[1, 2, 3], alg=alg_id, **keys)
+        with tf.Graph().as_default(), tf.Session() as session:
+            numbers = tf.raw_ops.StatelessShuffle(value=[1, 2, 3], alg=alg_id, **keys)
+            with pytest.raises(InvalidArgumentError, match=message):
+                session.run(numbers)
 
 
 @pytest.mark.parametrize(
@@ -229,3 +231,37 @@ def test_halves_that_are_known_are_rounded_as_the_run_rounds(dtype: tf.DType) ->
         for make in makes:
             folded, found = session.run([make(x), make(fed)], {fed: x})
             np.testing.assert_array_equal(folded, found)
+
+
+@pytest.mark.parametrize("dtype", [tf.int32, tf.float32])
+def test_counts_of_negative_numbers_without_bins(dtype: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        none = np.zeros(0, dtype.as_numpy_dtype)
+        for values in ([-1], tf.placeholder_with_default([-1], [1])):
+            counts = tf.raw_ops.DenseBincount(input=values, size=0, weights=none)
+            with pytest.raises(InvalidArgumentError, match="Input arr must be non-negative!"):
+                session.run(counts)
+
+
+def test_batches_of_places_are_those_of_what_is_gathered() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, i = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.int32, [None, 1])
+        found = tf.gather_nd(x, i, batch_dims=1)
+        values = np.arange(6).reshape(2, 3)
+        assert session.run(found, {x: values, i: [[2], [0]]}).tolist() == [2, 3]
+        for places in ([[0]], [[0], [1], [2]]):
+            with pytest.raises(InvalidArgumentError, match="but the requested shape has 2"):
+                session.run(found, {x: values, i: places})
+        with pytest.raises(ValueError, match="Cannot reshape a tensor with 3 elements"):
+            tf.gather_nd(values, np.zeros((3, 1), np.int32), batch_dims=1)
+
+
+def test_lists_of_arrays_are_no_constant() -> None:
+    rows = [np.zeros(2), np.ones(2)]
+    with tf.Graph().as_default(), tf.Session() as session:
+        for value in (rows, [rows], [[rows[0]], [rows[1]]]):
+            with pytest.raises(ValueError, match="to be a dense tensor with shape"):
+                tf.constant(value)
+        assert tf.constant([np.float64(1), 2.5]).dtype is tf.float32
+        packed = session.run(tf.stack(rows))
+        assert packed.dtype == np.float64 and packed.tolist() == [[0, 0], [1, 1]]
