@@ -105,7 +105,7 @@ define(
         'f32[2,3,6,5] f32[3,3,3,2]; strides=[1,1,2,1], padding="SAME",'
         ' data_format="CHANNELS_FIRST"',
         'f32[2,2,5,6,3] f32[3,3,3,4]; strides=[1,1,1,1], padding="SAME", batch_dims=2',
-        'f32[5,6] f32[3,6,2]; strides=[1,1,1], padding="VALID", batch_dims=0',
+        'f32[5,6,3] f32[3,3,3,2]; strides=[1,1,1,1], padding="VALID", batch_dims=0',
     ),
 )
 
