@@ -265,3 +265,44 @@ def test_lists_of_arrays_are_no_constant() -> None:
         assert tf.constant([np.float64(1), 2.5]).dtype is tf.float32
         packed = session.run(tf.stack(rows))
         assert packed.dtype == np.float64 and packed.tolist() == [[0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data", "points", "starts"),
+    [
+        ("UTF-16", b"\xff\xfe*\x00b\x00", [42, 98], [0, 4]),
+        ("UTF-16", b"\xfe\xff\x00*\x00b", [42, 98], [0, 4]),
+        ("UTF-16", b"\x00*\x00b", [42, 98], [0, 2]),
+        ("UTF-16", b"\xff\xfe*\x00\xff\xfeb\x00", [42, 0xFEFF, 98], [0, 4, 6]),
+        ("UTF-16", b"\xff\xfe\x00\xd8b\x00", [0xFFFD, 98], [0, 4]),
+        ("UTF-16-LE", b"\xff\xfe*\x00b", [0xFEFF, 42, 0xFFFD], [0, 2, 4]),
+        ("UTF-32", b"\xff\xfe\x00\x00*\x00\x00\x00", [42], [0]),
+        ("UTF-32", b"\x00\x00\x00*", [42], [0]),
+        ("UTF-32", b"\xff\xfe*\x00b", [0xFFFD, 0xFFFD], [0, 4]),
+    ],
+)
+def test_orders_of_bytes(encoding: str, data: bytes, points: list[int], starts: list[int]) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = tf.raw_ops.UnicodeDecodeWithOffsets(input=[data], input_encoding=encoding)
+        values = session.run([found.char_values, found.char_to_byte_starts])
+    assert [v.tolist() for v in values] == [points, starts]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [("UTF-16", b"\xff\xfe"), ("utf-8-sig", b"\xef\xbb\xbf"), ("iso2022_jp", b"\x1b$B")],
+)
+def test_texts_of_nothing_but_marks_end(encoding: str, data: bytes) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = tf.raw_ops.UnicodeDecode(input=[data], input_encoding=encoding)
+        assert session.run(found.row_splits).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("sizes", [(0, 3, 2), (2, 3, 0), (2, 0, 2)])
+def test_products_with_constants_of_no_elements(sizes: tuple[int, int, int]) -> None:
+    m, k, n = sizes
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [m, k])
+        for right in (np.ones((k, n), np.float32), np.ones((0, k, n), np.float32)):
+            found = session.run(tf.matmul(x, right), {x: np.ones((m, k))})
+            np.testing.assert_array_equal(found, np.ones((m, k)) @ right)
