@@ -304,6 +304,23 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         "The total range size overflowed",
     ),
+    "padding of no width": (
+        lambda: r.StringNGrams(
+            data=["abc"],
+            data_splits=[0, 1],
+            separator="-",
+            ngram_widths=[],
+            left_pad="",
+            right_pad="",
+            pad_width=-5,
+            preserve_short_sequences=True,
+        ),
+        "Pad width should be >= 0",
+    ),
+    "slices of what has none": (
+        lambda: tf.scatter_nd(_open(np.zeros((2, 2, 2), np.int32)), np.zeros((2, 2, 2)), [0, 3, 2]),
+        "Indices and updates specified for empty output",
+    ),
     "the nth of one number": (
         lambda: r.NthElement(input=_open(5), n=0),
         "at least rank 1 but is rank 0",
