@@ -321,6 +321,10 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: tf.scatter_nd(_open(np.zeros((2, 2, 2), np.int32)), np.zeros((2, 2, 2)), [0, 3, 2]),
         "Indices and updates specified for empty output",
     ),
+    "offsets along a matrix": (
+        lambda: r.ConcatOffset(concat_dim=1, shape=[_open([[2, 3, 5]]), _open([[2, 7, 5]])])[0],
+        "should be a vector",
+    ),
     "the nth of one number": (
         lambda: r.NthElement(input=_open(5), n=0),
         "at least rank 1 but is rank 0",
