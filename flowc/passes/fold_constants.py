@@ -119,8 +119,11 @@ def _text_bytes(result: Any) -> int:
 
 
 def _known_sizes(b: Builder, node: Node) -> list[Value] | None:
-    """The outputs from the sizes that they hold, when shape arithmetic has found them all."""
+    """The outputs from the sizes that they hold, when shape arithmetic has found them all. What has
+    no elements is known of any op, but only the run may tell that its inputs are at fault."""
     if any(v.type.rank > 1 for v in node.outputs):
+        return None
+    if not node.op.content and all(v.type.size == 0 for v in node.outputs):
         return None
     contents = [b.content(v) for v in node.outputs]
     known = [c for c in contents if c is not None]

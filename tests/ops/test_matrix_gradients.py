@@ -124,3 +124,18 @@ def test_a_product_with_a_matrix_of_unknown_rank_has_no_gradient() -> None:
         found = r.SparseMatrixMatMul(a=_held(x, np.argwhere(np.eye(2))), b=right)
         with pytest.raises(tf.errors.UnimplementedError, match="needs the rank of"):
             tf.gradients(found, x, right)
+
+
+def test_conjugates_and_zeros_of_matrices() -> None:
+    """TensorFlow's own gradients hold a Conj of every matrix, of real ones too."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        for dtype in (np.float64, np.complex128):
+            a = _matrix(3, 4, dtype=dtype)
+            held = _held(tf.constant(a), np.argwhere(a))
+            found = [_dense(v, dtype) for v in (r.Conj(input=held), r.ZerosLike(x=held))]
+            conjugate, zeros = session.run(found)
+            np.testing.assert_array_equal(conjugate, a.conj())
+            np.testing.assert_array_equal(zeros, np.zeros_like(a))
+        numbers = r.TensorListFromTensor(tensor=[1j], element_shape=np.zeros(0, np.int32))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no sparse matrix"):
+            session.run(_dense(r.Conj(input=numbers), tf.complex64))

@@ -295,6 +295,41 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: r.SegmentSum(data=np.ones((1, 10)), segment_ids=np.array([1 << 60])),
         "Encountered overflow when multiplying",
     ),
+    "a range of more steps than an int64 counts": (
+        lambda: r.RaggedRange(starts=[0.1], limits=[1e10], deltas=[1e-10]),
+        r"Requires \(\(limit - start\) / delta\) <= 9223372036854775807",
+    ),
+    "more ranges than an int32 counts": (
+        lambda: r.RaggedRange(
+            starts=[0, 0], limits=[2**31 - 1, 1], deltas=[1, 1], Tsplits=tf.int32
+        ),
+        "The total range size overflowed",
+    ),
+    "padding of no width": (
+        lambda: r.StringNGrams(
+            data=["abc"],
+            data_splits=[0, 1],
+            separator="-",
+            ngram_widths=[],
+            left_pad="",
+            right_pad="",
+            pad_width=-5,
+            preserve_short_sequences=True,
+        ),
+        "Pad width should be >= 0",
+    ),
+    "slices of what has none": (
+        lambda: tf.scatter_nd(_open(np.zeros((2, 2, 2), np.int32)), np.zeros((2, 2, 2)), [0, 3, 2]),
+        "Indices and updates specified for empty output",
+    ),
+    "offsets along a matrix": (
+        lambda: r.ConcatOffset(concat_dim=1, shape=[_open([[2, 3, 5]]), _open([[2, 7, 5]])])[0],
+        "should be a vector",
+    ),
+    "the nth of one number": (
+        lambda: r.NthElement(input=_open(5), n=0),
+        "at least rank 1 but is rank 0",
+    ),
     "indices of slices": (
         lambda: tf.gather_nd([[1, 2]], _open([[[0, 1], [0, 5]]])),
         r"indices\[0,1\] = \[.*5\] does not index into param shape \[1,2\]",

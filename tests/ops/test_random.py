@@ -16,7 +16,7 @@ import pytest
 from random_programs import PROGRAMS, RUNS
 
 import flowc as tf
-from flowc.errors import InvalidArgumentError, ShapeError, UnimplementedError
+from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ops.random.bits import philox_words
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "random.npz"
@@ -168,8 +168,23 @@ def test_an_empty_range_is_an_error() -> None:
 def test_unknown_algorithms() -> None:
     with pytest.raises(ValueError, match="unsupported string value dice"):
         tf.random.stateless_uniform([2], [1, 2], alg="dice")
-    with pytest.raises(ShapeError, match="Unsupported algorithm id: 2"):
-        tf.random.stateless_uniform([2], [1, 2], alg="threefry")
+    numbers = tf.random.stateless_uniform([2], [1, 2], alg="threefry")
+    message = "Unsupported algorithm id: 2"
+    with tf.Session() as session, pytest.raises(InvalidArgumentError, match=message):
+        session.run(numbers)
+
+
+def test_words_of_counters() -> None:
+    """The numbers and the words are TensorFlow 2.21's; it reads what is not there of one word."""
+    counter = tf.placeholder(tf.uint64, [None])
+    key = np.ones(1, np.uint64)
+    drawn = tf.raw_ops.StatelessRandomUniformV2(shape=[2], key=key, counter=counter, alg=1)
+    with tf.Session() as session:
+        for words in ([1, 2], [1, 2, 3]):
+            found = session.run(drawn, {counter: words})
+            np.testing.assert_array_equal(found, np.float32([0.4121536, 0.03663087]))
+        with pytest.raises(InvalidArgumentError, match=r"length at least 2; got shape: \[1\]"):
+            session.run(drawn, {counter: [1]})
 
 
 def test_arguments() -> None:

@@ -127,8 +127,10 @@ def test_algorithms_and_ranges_that_only_the_run_knows() -> None:
             session.run(rounded, {low: 2.0})
     for alg_id in (0, 2):
         message = f"Unsupported algorithm id: {alg_id}"
-        with tf.Graph().as_default(), pytest.raises(InvalidArgumentError, match=message):
-            tf.raw_ops.StatelessShuffle(value=[1, 2, 3], alg=alg_id, **keys)
+        with tf.Graph().as_default(), tf.Session() as session:
+            numbers = tf.raw_ops.StatelessShuffle(value=[1, 2, 3], alg=alg_id, **keys)
+            with pytest.raises(InvalidArgumentError, match=message):
+                session.run(numbers)
 
 
 @pytest.mark.parametrize(
@@ -229,3 +231,78 @@ def test_halves_that_are_known_are_rounded_as_the_run_rounds(dtype: tf.DType) ->
         for make in makes:
             folded, found = session.run([make(x), make(fed)], {fed: x})
             np.testing.assert_array_equal(folded, found)
+
+
+@pytest.mark.parametrize("dtype", [tf.int32, tf.float32])
+def test_counts_of_negative_numbers_without_bins(dtype: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        none = np.zeros(0, dtype.as_numpy_dtype)
+        for values in ([-1], tf.placeholder_with_default([-1], [1])):
+            counts = tf.raw_ops.DenseBincount(input=values, size=0, weights=none)
+            with pytest.raises(InvalidArgumentError, match="Input arr must be non-negative!"):
+                session.run(counts)
+
+
+def test_batches_of_places_are_those_of_what_is_gathered() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, i = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.int32, [None, 1])
+        found = tf.gather_nd(x, i, batch_dims=1)
+        values = np.arange(6).reshape(2, 3)
+        assert session.run(found, {x: values, i: [[2], [0]]}).tolist() == [2, 3]
+        for places in ([[0]], [[0], [1], [2]]):
+            with pytest.raises(InvalidArgumentError, match="but the requested shape has 2"):
+                session.run(found, {x: values, i: places})
+        with pytest.raises(ValueError, match="Cannot reshape a tensor with 3 elements"):
+            tf.gather_nd(values, np.zeros((3, 1), np.int32), batch_dims=1)
+
+
+def test_lists_of_arrays_are_no_constant() -> None:
+    rows = [np.zeros(2), np.ones(2)]
+    with tf.Graph().as_default(), tf.Session() as session:
+        for value in (rows, [rows], [[rows[0]], [rows[1]]]):
+            with pytest.raises(ValueError, match="to be a dense tensor with shape"):
+                tf.constant(value)
+        assert tf.constant([np.float64(1), 2.5]).dtype is tf.float32
+        packed = session.run(tf.stack(rows))
+        assert packed.dtype == np.float64 and packed.tolist() == [[0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data", "points", "starts"),
+    [
+        ("UTF-16", b"\xff\xfe*\x00b\x00", [42, 98], [0, 4]),
+        ("UTF-16", b"\xfe\xff\x00*\x00b", [42, 98], [0, 4]),
+        ("UTF-16", b"\x00*\x00b", [42, 98], [0, 2]),
+        ("UTF-16", b"\xff\xfe*\x00\xff\xfeb\x00", [42, 0xFEFF, 98], [0, 4, 6]),
+        ("UTF-16", b"\xff\xfe\x00\xd8b\x00", [0xFFFD, 98], [0, 4]),
+        ("UTF-16-LE", b"\xff\xfe*\x00b", [0xFEFF, 42, 0xFFFD], [0, 2, 4]),
+        ("UTF-32", b"\xff\xfe\x00\x00*\x00\x00\x00", [42], [0]),
+        ("UTF-32", b"\x00\x00\x00*", [42], [0]),
+        ("UTF-32", b"\xff\xfe*\x00b", [0xFFFD, 0xFFFD], [0, 4]),
+    ],
+)
+def test_orders_of_bytes(encoding: str, data: bytes, points: list[int], starts: list[int]) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = tf.raw_ops.UnicodeDecodeWithOffsets(input=[data], input_encoding=encoding)
+        values = session.run([found.char_values, found.char_to_byte_starts])
+    assert [v.tolist() for v in values] == [points, starts]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [("UTF-16", b"\xff\xfe"), ("utf-8-sig", b"\xef\xbb\xbf"), ("iso2022_jp", b"\x1b$B")],
+)
+def test_texts_of_nothing_but_marks_end(encoding: str, data: bytes) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = tf.raw_ops.UnicodeDecode(input=[data], input_encoding=encoding)
+        assert session.run(found.row_splits).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("sizes", [(0, 3, 2), (2, 3, 0), (2, 0, 2)])
+def test_products_with_constants_of_no_elements(sizes: tuple[int, int, int]) -> None:
+    m, k, n = sizes
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [m, k])
+        for right in (np.ones((k, n), np.float32), np.ones((0, k, n), np.float32)):
+            found = session.run(tf.matmul(x, right), {x: np.ones((m, k))})
+            np.testing.assert_array_equal(found, np.ones((m, k)) @ right)

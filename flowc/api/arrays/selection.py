@@ -36,14 +36,18 @@ def gather(
 
 def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
     """Slices of `params` at the coordinates `indices` [..., depth]; the first `batch_dims` axes of
-    both are batches. Raises `ValueError` for batches of indices of unknown rank."""
+    both are batches. Raises `ValueError` for batches of indices of unknown rank, and for batches
+    that differ; where only a run knows that, it raises `InvalidArgumentError`."""
     if not batch_dims:
         return output("GatherNd", params, indices, name=name)
     with name_scope(name, "batch_gather_nd", [params, indices]) as scope:
         places = as_tensor(indices, name="indices")
-        sizes, dims = shape(places), places.shape.ndims
+        dims = places.shape.ndims
         if dims is None:
             raise ValueError("gather_nd of batches needs indices of known rank")
+        # The batches of both are the same: a reshape says it, when building or in the run.
+        sizes = concat([shape(params)[:batch_dims], shape(places)[batch_dims:]], 0)
+        places = reshape(places, sizes)
         whole = concat([sizes[:-1], [1]], 0)
         batches = coordinates(whole, dims, batch_dims, places.dtype)
         return output("GatherNd", params, concat([*batches, places], -1), name=scope)

@@ -9,6 +9,7 @@ contraction calls through its address.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -262,7 +263,7 @@ def _matmul(
     constant = b.constant
     if constant is not None:
         right = np.swapaxes(constant, -1, -2) if lowering.transpose_b else constant
-        right = right.reshape(-1, *right.shape[-2:])
+        right = right.reshape(math.prod(right.shape[:-2]), *right.shape[-2:])
         if batch == 1 and not lowering.transpose_a and is_turned(shape, m, n, k):
             assert isinstance(k, int)
             source = turned_source(

@@ -258,7 +258,22 @@ def _array(value: Any, dtype: DType | None) -> np.ndarray:
         ) from None
     except OverflowError:
         array = _wrapped(value, dtype)
+    _check_nesting(array, value)
     return array if dtype is not None else _narrowed(array, value)
+
+
+def _check_nesting(array: np.ndarray, value: Any) -> None:
+    """Raises `ValueError` where the elements of a list are arrays: only lists have axes."""
+    nested: list[int] = []
+    inner = value
+    while isinstance(inner, list | tuple):
+        nested.append(len(inner))
+        inner = inner[0] if inner else None
+    if array.ndim > len(nested):
+        raise ValueError(
+            f"Expected values {value!r} to be a dense tensor with shape {nested}, but got shape "
+            f"{list(array.shape)}. Pack arrays with np.stack or tf.stack."
+        )
 
 
 def _wrapped(value: Any, dtype: DType | None) -> np.ndarray:

@@ -16,13 +16,14 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import types_suffice
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim, ceildiv, is_nonnegative, maximum
-from flowc.ir.extraction import Extractor
+from flowc.ir.extraction import Bound, Extractor, SparseMatrix
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, NeedsContent, define
+from flowc.ir.op import Attrs, Inference, NeedsContent, define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.lists.host_variants import zeros_of_variant
 from flowc.ops.lists.list_operations import zeros_like_list
+from flowc.ops.sparse.matrices import zeros_like_matrix
 
 # -- fill
 
@@ -289,6 +290,13 @@ fill = define(
     content=True,
 )
 
+
+def _zeros_of_held(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    """Of variants: a list, or a sparse matrix."""
+    of_matrix = isinstance(inputs[0], SparseMatrix)
+    return (zeros_like_matrix if of_matrix else zeros_like_list)(x, inputs, attrs)
+
+
 zeros_like = define(
     "zeros_like",
     "ZerosLike(x: T; T: type) -> y: T",
@@ -298,7 +306,7 @@ zeros_like = define(
     gradient=no_gradient,
     examples=("T[2,3]", "f32[0]", "f32[]"),
     content=_zeros_content,
-    on_lists=zeros_like_list,
+    on_lists=_zeros_of_held,
     on_variants=zeros_of_variant,
 )
 

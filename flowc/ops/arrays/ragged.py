@@ -281,6 +281,8 @@ define(
 
 # -- ranges
 
+_MOST = 2**63 - 1  # elements of a range
+
 
 def _range(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
     starts, limits, steps = np.broadcast_arrays(*(np.atleast_1d(x) for x in inputs))
@@ -290,14 +292,20 @@ def _range(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
     if types[1].is_floating:
         with np.errstate(over="ignore", invalid="ignore"):
             counts = np.where(toward, np.ceil(np.abs((limits - starts) / steps)), 0)
-        if not np.isfinite(counts).all():
-            raise InvalidArgumentError("a range must be finite")
+        if not (counts <= _MOST).all():
+            raise InvalidArgumentError(f"Requires ((limit - start) / delta) <= {_MOST}")
     else:
         # The way from one end of int64 to the other does not fit into it, but into uint64.
         first, last, step = (x.astype(np.int64).view(np.uint64) for x in (starts, limits, steps))
         way = np.where(steps > 0, last - first, first - last)
         counts = np.where(toward, (way - 1) // np.where(steps > 0, step, 0 - step) + 1, 0)
-    check_count(int(counts.sum(dtype=np.float64)), "elements of ranges")
+    count = int(counts.sum(dtype=np.float64))
+    if count > np.iinfo(types[0].numpy).max:
+        raise InvalidArgumentError(
+            "The total range size overflowed. Consider using int64 instead of int32 for "
+            "row_splits_dtype."
+        )
+    check_count(count, "elements of ranges")
     counts = counts.astype(np.int64)
     splits = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     values = np.repeat(steps, counts)

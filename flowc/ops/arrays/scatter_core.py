@@ -136,6 +136,8 @@ def _lower_change(node: Node) -> Lowering:
     if not node.attrs["rows"]:
         found = "[{b}]" if depth == 1 else "[.., {b}, ..]"
         fault = f"indices[{{a}}] = {found} does not index into shape {shown_dims(held.dims)}"
+        if 0 in held.dims:
+            fault = "Indices and updates specified for empty output"
     return Native(
         change_slices_kernel,
         arguments=(rows, width, *extents),

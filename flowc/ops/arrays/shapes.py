@@ -264,6 +264,8 @@ def _lower_gradient_args(b: Any, node: Node) -> list[Value]:
 
 
 def _infer_concat_offset(c: Inference) -> list[Dims]:
+    for i in range(1, len(c.inputs)):
+        c.need_rank(i, 1, f"input {i} should be a vector, but got {c.inputs[i]}")
     rank = _static_length(c, 1)
     axis = c.need_int(0)
     if not -rank <= axis < rank:

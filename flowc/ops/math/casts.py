@@ -14,9 +14,10 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.computation import Node
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
-from flowc.ir.lowering import Elementwise, Lowering, View
+from flowc.ir.lowering import Decompose, Elementwise, Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
@@ -24,11 +25,9 @@ from flowc.ops.math.elementwise import Array
 from flowc.ops.math.narrow_types import decode, encode, is_cast_of_narrow
 
 _COMPUTED = "f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, c64, c128"
-_ANY = f"{{{_COMPUTED}, f8e5m2, f8e4m3fn, i4, u4}}"
-_BITS = (
-    "{bf16, f16, f32, f64, i64, i32, u8, u16, u32, u64, i8, i16, c64, c128, qi8, qu8, qi16, qu16,"
-    " qi32}"
-)
+_QUANTIZED = "qi8, qu8, qi16, qu16, qi32"
+_ANY = f"{{{_COMPUTED}, f8e5m2, f8e4m3fn, i4, u4, {_QUANTIZED}}}"
+_BITS = f"{{bf16, f16, f32, f64, i64, i32, u8, u16, u32, u64, i8, i16, c64, c128, {_QUANTIZED}}}"
 _UNSIGNED = {1: dtypes.u8, 2: dtypes.u16, 4: dtypes.u32, 8: dtypes.u64}
 _MANTISSA_BITS = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 
@@ -39,9 +38,12 @@ def cast_array(x: Array, dtype: DType) -> Array:
 
     i32, i64: the least integer. u32, u64 of B bits: [-2^(B-1), 2^B) wraps, all else is 2^(B-1).
     i8, i16, u8, u16: what i32 gives, saturated to the range.
+    Quantised integers are cast as the integers that they are.
     """
     if x.dtype == object:
         return x
+    if dtype.is_quantized:
+        dtype = dtype.carrier
     source = dtypes.as_dtype(x.dtype)
     with np.errstate(all="ignore"):
         if dtype in (dtypes.i4, dtypes.u4) and source.is_integer:
@@ -110,6 +112,8 @@ def _cut(k: Any, x: Any, count: int) -> Any:
 
 def _lower_cast(node: Node) -> Lowering:
     source, target = node.inputs[0].type.dtype, node.output.type.dtype
+    if source.is_quantized or target.is_quantized:
+        return Decompose(_cast_quantized)
     dropped = _dropped_bits(source, target) if node.attrs["Truncate"] else 0
     if dropped:
         return Elementwise(lambda k, x: k.cast(_cut(k, x, dropped), target))
@@ -118,6 +122,15 @@ def _lower_cast(node: Node) -> Lowering:
     if source.is_complex and target is dtypes.bool_:
         return Elementwise(lambda k, x: k.ne(x, k.const(0, source)))
     return Elementwise(lambda k, x: k.cast(x, target))
+
+
+def _cast_quantized(b: Builder, node: Node) -> Value:
+    (x,), target = node.inputs, node.output.type.dtype
+    source = x.type.dtype
+    x = b.bitcast(x, type=source.carrier) if source.is_quantized else x
+    if not target.is_quantized:
+        return b.cast(x, DstT=target, Truncate=node.attrs["Truncate"])
+    return b.bitcast(b.cast(x, DstT=target.carrier), type=target)
 
 
 def _cast_narrow(k: Any, x: Any, source: DType, target: DType) -> Any:
@@ -166,6 +179,7 @@ cast = define(
         "SrcT[0]; DstT=bool",
         "f64[17]; DstT=f16, Truncate=True",
         "f32[17]; DstT=bf16, Truncate=True",
+        *(f"i32[17]; DstT={target}" for target in _QUANTIZED.split(", ")),
     ),
 )
 

@@ -14,6 +14,7 @@ from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.math import complex_functions as cf
 from flowc.ops.math.elementwise import Array, same_dims
+from flowc.ops.sparse.matrices import conjugate_matrix
 
 _SINGLES = ("c64[17]", "c128[2,3]; Tout=f64", "c64[]", "c64[0]")
 _COMPLEX_OF = {dtypes.f32: dtypes.c64, dtypes.f64: dtypes.c128}
@@ -98,11 +99,13 @@ complex_abs = define(
 
 conj = define(
     "conj",
-    "Conj(input: T; T: COMPLEX = c64) -> output: T",
+    "Conj(input: T; T: {c64, c128, variant} = c64) -> output: T",
     infer=same_dims,
     lowering=Elementwise(cf.conjugate),
     reference=lambda input: np.asarray(np.conj(input)),
     gradient=lambda b, node, dy: b.conj(dy),
     traits=frozenset({"involution"}),
-    examples=("T[17]", "T[2,3]", "T[]", "T[0]"),
+    examples=("c64[17]", "c128[17]", "c64[2,3]", "c128[]", "c64[0]"),
+    on_lists=conjugate_matrix,
+    on_variants=conjugate_matrix,
 )

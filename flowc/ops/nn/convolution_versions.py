@@ -6,6 +6,7 @@ numbers are those of the ops that they are made of.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
+from flowc.ir.dims import product
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define, op_named
 from flowc.ir.types import Dims
@@ -43,38 +45,49 @@ def _settings(rank: int, attrs: Any) -> dict[str, Any]:
 
 
 def _infer_conv(c: Inference) -> Dims:
-    rank = c.rank(1)
-    if rank not in (3, 4, 5) or c.attrs["batch_dims"] != 1 or c.rank(0) != rank:
-        raise c.fail("images of 1, 2 or 3 dimensions with one batch dimension are convolved")
+    rank, batch = c.rank(1), c.attrs["batch_dims"]
+    if rank not in (3, 4, 5):
+        raise c.fail(f"filter must be rank 3, 4 or 5, but got: {rank}")
+    if batch < 0:
+        raise c.fail("Batch dims must be non-negative.")
+    if c.rank(0) != rank - 1 + batch:
+        raise c.fail(f"Input tensor rank must be {rank - 1 + batch}: {batch} of the batch first")
     own = Inference(c.op, c.inputs, {**c.attrs, **_settings(rank, c.attrs)})
     x, w = c.dims(0), c.dims(1)
     if rank > 3:
-        return convolved(own, x, w, False)
-    at = 1 if c.attrs["data_format"] == "CHANNELS_LAST" else 2
-    found = convolved(own, (*x[:at], 1, *x[at:]), (1, *w), False)
-    return (*found[:at], *found[at + 1 :])
+        found = convolved(own, (product(x[:batch]), *x[batch:]), w, False)
+        return (*x[:batch], *found[1:])
+    at = batch if c.attrs["data_format"] == "CHANNELS_LAST" else batch + 1
+    wide = (product(x[:batch]), *x[batch:at], 1, *x[at:])
+    found = convolved(own, wide, (1, *w), False)
+    at -= batch - 1
+    return (*x[:batch], *found[1:at], *found[at + 1 :])
 
 
 def _build_conv(b: Builder, node: Node) -> Value:
+    """All dims of the batch as one; a line of pixels as an image of one row."""
     x, w = node.inputs
-    rank = w.type.rank
-    attrs = _settings(rank, node.attrs)
-    if rank == 5:
-        return b.conv3d(x, w, **attrs)
-    if rank == 4:
-        return b.conv2d(x, w, **attrs)
-    at = np.int32(1 if node.attrs["data_format"] == "CHANNELS_LAST" else 2)
-    wide = b.conv2d(b.expand_dims(x, at), b.expand_dims(w, np.int32(0)), **attrs)
-    return b.reshape(wide, node.output.dims)
+    batch = node.attrs["batch_dims"]
+    attrs = _settings(w.type.rank, node.attrs)
+    dims = (product(x.dims[:batch]), *x.dims[batch:])
+    if w.type.rank == 3:
+        at = 1 if node.attrs["data_format"] == "CHANNELS_LAST" else 2
+        dims = (*dims[:at], 1, *dims[at:])
+        w = b.expand_dims(w, np.int32(0))
+    convolve = b.conv3d if w.type.rank == 5 else b.conv2d
+    return b.reshape(convolve(b.reshape(x, dims), w, **attrs), node.output.dims)
 
 
-def _conv(x: np.ndarray, w: np.ndarray, **attrs: Any) -> np.ndarray:
+def _conv(x: np.ndarray, w: np.ndarray, *, batch_dims: int, **attrs: Any) -> np.ndarray:
     rank = w.ndim
     own = _settings(rank, attrs)
+    flat = x.reshape(math.prod(x.shape[:batch_dims]), *x.shape[batch_dims:])
     if rank > 3:
-        return convolution_array(x, w, **own)
-    at = 1 if attrs["data_format"] == "CHANNELS_LAST" else 2
-    return np.squeeze(convolution_array(np.expand_dims(x, at), w[None], **own), at)
+        found = convolution_array(flat, w, **own)
+    else:
+        at = 1 if attrs["data_format"] == "CHANNELS_LAST" else 2
+        found = np.squeeze(convolution_array(np.expand_dims(flat, at), w[None], **own), at)
+    return found.reshape(*x.shape[:batch_dims], *found.shape[1:])
 
 
 define(
@@ -91,6 +104,8 @@ define(
         'f32[1,4,5,6,2] f32[2,3,3,2,4]; strides=[1,2,1,1,1], padding="VALID"',
         'f32[2,3,6,5] f32[3,3,3,2]; strides=[1,1,2,1], padding="SAME",'
         ' data_format="CHANNELS_FIRST"',
+        'f32[2,2,5,6,3] f32[3,3,3,4]; strides=[1,1,1,1], padding="SAME", batch_dims=2',
+        'f32[5,6,3] f32[3,3,3,2]; strides=[1,1,1,1], padding="VALID", batch_dims=0',
     ),
 )
 

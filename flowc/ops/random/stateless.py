@@ -107,10 +107,19 @@ def _infer_keyed(c: Inference) -> Dims:
 
 
 def need_keyed(c: Inference) -> None:
-    """key, counter and algorithm behind what is asked for."""
+    """key, counter and algorithm behind what is asked for. Which numbers the counter needs, and
+    which algorithms there are, the run says."""
     need_dims(c, 1, "key", (1,))
-    need_dims(c, 2, "counter", (2,))
-    need_algorithm(c, 3, knows_threefry=False)
+    c.need_rank(2, 1, f"counter must be a vector, found {c.inputs[2]}")
+    words = c.dims(2)[0]
+    if isinstance(words, int) and words < 2 and not c.builds:  # another number: the first two
+        raise c.fail(
+            f"counter must be a vector with length at least 2; got shape: [{words}]. "
+            "(Note that batched counters are not supported yet.)"
+        )
+    need_dims(c, 3, "alg", ())
+    if not c.builds:
+        need_algorithm(c, 3, knows_threefry=False)
 
 
 def need_algorithm(c: Inference, i: int, *, knows_threefry: bool = True) -> None:

@@ -126,7 +126,7 @@ top_k_v1 = define(
 
 def _infer_nth(c: Inference) -> Dims:
     if c.rank(0) < 1:
-        raise c.fail("Input must be >= 1-D")
+        raise c.fail("Input must be at least rank 1 but is rank 0")
     if c.rank(1) != 0:
         raise c.fail(f"N must be scalar but has rank {c.rank(1)}")
     known, columns = c.content(1), c.dims(0)[-1]

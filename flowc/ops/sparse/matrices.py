@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.dims import product
@@ -32,7 +33,7 @@ _ZERO, _ONE = np.int32(0), np.int32(1)
 # -- parts of a matrix
 
 
-def _matrix(x: Extractor, bound: Bound, dtype: dtypes.DType | None = None) -> SparseMatrix:
+def _matrix(x: Extractor, bound: Bound, dtype: DType | None = None) -> SparseMatrix:
     if not isinstance(bound, SparseMatrix):
         raise InvalidArgumentError("the input is no sparse matrix", node=x.name)
     found = bound.elements[1].type.dtype
@@ -118,14 +119,17 @@ def _of_sparse(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
 
 
 def _zeros(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    shape = value_of(x, inputs[0])
+    return [_empty(x, value_of(x, inputs[0]), attrs["type"])]
+
+
+def _empty(x: Extractor, shape: Value, dtype: DType) -> SparseMatrix:
     rank = shape.dims[0] if len(shape.dims) == 1 else None
     if rank not in (2, 3):
         raise InvalidArgumentError(
             f"a sparse matrix has 2 or 3 dims, found a shape of {shape.type}", node=x.name
         )
     places = x.b.const(np.zeros((0, rank), np.int64))
-    return [_made(x, places, x.b.const(np.zeros(0, attrs["type"].numpy), attrs["type"]), shape)]
+    return _made(x, places, x.b.const(np.zeros(0, dtype.numpy), dtype), shape)
 
 
 def _to_dense(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -195,6 +199,18 @@ def sum_of_matrices(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequ
     """AddN of sparse matrices, which gradients of one that is used twice take."""
     dtype = _matrix(x, inputs[0]).elements[1].type.dtype
     return [reduce(partial(_sum, x), [_matrix(x, bound, dtype) for bound in inputs])]
+
+
+def zeros_like_matrix(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    """ZerosLike: of the same sizes, without elements."""
+    _, values, shape = _matrix(x, inputs[0]).elements
+    return [_empty(x, shape, values.type.dtype)]
+
+
+def conjugate_matrix(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    """Conj, which TensorFlow's gradients have of every matrix; real ones stay as they are."""
+    places, values, shape = _matrix(x, inputs[0]).elements
+    return [SparseMatrix((places, _conjugated(x, values, conjugate=True), shape))]
 
 
 def _scale(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:

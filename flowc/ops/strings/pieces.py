@@ -137,9 +137,13 @@ def _ngrams(
         for width in ngram_widths:
             found += _grams(row, width, pad_width, (pads[0], pads[1]), between)
         if preserve_short_sequences and row and len(found) == before:
-            pad = max(pad_width, 0)
-            check_count(2 * pad, "strings of padding", MOST_LISTS)
-            found.append(between.join([pads[0]] * pad + row + [pads[1]] * pad))
+            if pad_width < 0:  # of each width its own, and there is no width
+                raise InvalidArgumentError(
+                    "Pad width should be >= 0 when preserve_short_sequences is True and "
+                    f"ngram_widths are not provided, got {pad_width}"
+                )
+            check_count(2 * pad_width, "strings of padding", MOST_LISTS)
+            found.append(between.join([pads[0]] * pad_width + row + [pads[1]] * pad_width))
         ends.append(len(found))
     return [strings_of(found, (len(found),)), np.array(ends, types[1].numpy)]
 

@@ -42,6 +42,18 @@ def _check_replacement(point: int) -> None:
         raise InvalidArgumentError("replacement_char out of unicode codepoint range")
 
 
+def _with_order(codec: str, data: bytes) -> tuple[str, int]:
+    """The codec for the order of bytes that the data begins with, where it may have either, and how
+    many bytes say so; what says nothing has the most significant byte first."""
+    if codec not in ("utf-16", "utf-32"):
+        return codec, 0
+    for order in ("le", "be"):
+        mark = "\ufeff".encode(f"{codec}-{order}")
+        if data.startswith(mark):
+            return f"{codec}-{order}", len(mark)
+    return f"{codec}-be", 0
+
+
 class Decoder:
     """How strings of an encoding become code points."""
 
@@ -70,27 +82,31 @@ class Decoder:
         return [point for point, _ in self.with_starts(data)]
 
     def with_starts(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Each code point with the byte at which it begins."""
-        at = 0
+        """Each code point with the byte at which it begins; a mark of the order of bytes, where it
+        is one, belongs to the first."""
+        codec, marked = _with_order(self._codec, data)
+        at = marked
         while at < len(data):
             try:
-                text, bad = data[at:].decode(self._codec), 0
+                text, bad = data[at:].decode(codec), 0
             except UnicodeDecodeError as error:
-                text = data[at : at + error.start].decode(self._codec)
+                text = data[at : at + error.start].decode(codec)
                 bad = error.end - error.start
             for letter in text:
-                point = ord(letter)
+                point, start = ord(letter), 0 if at == marked else at
                 if not (self._controls and point <= _LAST_CONTROL):
-                    yield point, at
+                    yield point, start
                 elif self._errors != "ignore":
-                    yield self._replacement, at
-                at += len(letter.encode(self._codec))
+                    yield self._replacement, start
+                at += len(letter.encode(codec))
             if bad:
                 if self._errors == "strict":
                     raise InvalidArgumentError("Invalid formatting on input string")
                 if self._errors == "replace":
-                    yield self._replacement, at
+                    yield self._replacement, 0 if at == marked else at
                 at += bad
+            elif not text:
+                return  # bytes that only switch between sets of characters
 
 
 def _decoded(
