@@ -202,3 +202,13 @@ def test_second_derivatives_of_cross_entropies(rows: int | None, sparse: bool) -
     shares = np.exp([[1.0, 2.0, 0.5]]) / np.exp([1.0, 2.0, 0.5]).sum()
     wanted = (weights - (weights * shares).sum()) * shares
     np.testing.assert_allclose(value(second, {logits: [[1.0, 2.0, 0.5]]}), wanted, rtol=1e-4)
+
+
+def test_a_partitioned_variable_has_no_empty_parts() -> None:
+    with tf.variable_scope("p", partitioner=tf.fixed_size_partitioner(3)):
+        assert [part.shape.as_list() for part in tf.get_variable("b", [2])] == [[1], [1]]
+        assert isinstance(tf.get_variable("scalar", []), tf.Variable)
+    with pytest.raises(ValueError, match="more partitions than an axis is long"):
+        tf.get_variable("u", [4], partitioner=lambda shape, dtype: [5])
+    with pytest.raises(ValueError, match="Partitioner must return a sequence, but saw: 2"):
+        tf.get_variable("v", [4], partitioner=lambda shape, dtype: 2)
