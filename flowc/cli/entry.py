@@ -146,7 +146,7 @@ def described(error: Exception) -> tuple[str, int]:
     """The message and the exit code of an error."""
     if isinstance(error, click.ClickException):
         if isinstance(error, click.NoSuchOption) and (meant := _same_meaning(error)):
-            error.possibilities = meant
+            error = click.NoSuchOption(error.option_name, possibilities=meant, ctx=error.ctx)
         return _usage(error), USAGE
     if isinstance(error, FlowcError) and not (
         isinstance(error, InternalError) and _is_short(error)

@@ -4,6 +4,7 @@ TensorFlow 2.21."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -212,3 +213,23 @@ def test_a_partitioned_variable_has_no_empty_parts() -> None:
         tf.get_variable("u", [4], partitioner=lambda shape, dtype: [5])
     with pytest.raises(ValueError, match="Partitioner must return a sequence, but saw: 2"):
         tf.get_variable("v", [4], partitioner=lambda shape, dtype: 2)
+
+
+def test_the_gradient_by_a_variable_is_checked() -> None:
+    v = tf.Variable([3.0, 4.0])
+    with tf.Session():
+        by_gradients, by_differences = tf.test.compute_gradient(
+            v, [2], v * v, [2], x_init_value=np.array([3.0, 4.0]), init_targets=v.initializer
+        )
+    np.testing.assert_allclose(by_gradients, [[6, 0], [0, 8]])
+    np.testing.assert_allclose(by_differences, by_gradients, rtol=1e-3)
+
+
+def test_an_index_cut_to_nothing_is_a_lost_checkpoint(tmp_path: Path) -> None:
+    v = tf.Variable(1.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        path = tf.train.Saver().save(session, str(tmp_path / "m"))
+        Path(f"{path}.index").write_bytes(b"")
+        with pytest.raises(tf.errors.DataLossError, match=r"m\.index: the file is empty"):
+            tf.train.Saver().restore(session, path)
