@@ -146,7 +146,8 @@ def described(error: Exception) -> tuple[str, int]:
     """The message and the exit code of an error."""
     if isinstance(error, click.ClickException):
         if isinstance(error, click.NoSuchOption) and (meant := _same_meaning(error)):
-            error = click.NoSuchOption(error.option_name, possibilities=meant, ctx=error.ctx)
+            text = f"No such option {error.option_name!r}. Did you mean {' or '.join(meant)}?"
+            error = click.UsageError(text, error.ctx)
         return _usage(error), USAGE
     if isinstance(error, FlowcError) and not (
         isinstance(error, InternalError) and _is_short(error)
@@ -179,7 +180,7 @@ def _same_meaning(error: click.NoSuchOption) -> list[str]:
     """The options of the command that mean what the one that it does not have means elsewhere."""
     known = [o for p in error.ctx.command.params for o in p.opts] if error.ctx else []
     same = [names for names in _MEANINGS if error.option_name in names]
-    return [option for names in same for option in names if option in known]
+    return [repr(option) for names in same for option in names if option in known]
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
