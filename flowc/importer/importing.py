@@ -24,6 +24,7 @@ from flowc.errors import (
 )
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.default import get_default_graph
+from flowc.graph.encode import as_kind
 from flowc.graph.graph import PRODUCER, Graph
 from flowc.graph.naming import OPERATION_NAME
 from flowc.graph.op_info import signature_of
@@ -36,6 +37,7 @@ from flowc.importer.metagraph import GRAPH_FIELD
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
 from flowc.importer.tensorflow_ops import tensorflow_ops
 from flowc.ir.op import tf_names
+from flowc.ir.signature import REQUIRED
 from flowc.ir.traversal import inputs_first
 from flowc.proto.graph_pb2 import GraphDef
 
@@ -186,8 +188,11 @@ def _complete(operations: Collection[Operation]) -> None:
             )
         _check_known(op)
         signature = signature_of(op.type)
-        for key, default in {} if signature is None else signature.attr_defaults.items():
+        for key, attr in {} if signature is None else signature.attrs.items():
             if key not in op.attrs:
+                default = attr.default  # where there is none, the fault is found below
+                if default is not REQUIRED:
+                    default = as_kind(default, attr.kind, f"attr {key!r}")
                 op.attrs[key] = default
     faults = [fault for op in operations for fault in operation_faults(op)]
     if faults:

@@ -4,6 +4,7 @@ flow. What is expected was seen in TensorFlow 2.21."""
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,3 +101,22 @@ def test_each_thread_has_a_graph_and_sessions_of_its_own() -> None:
     thread.start()
     thread.join()
     assert found == [0, "c:0", 1, 2, False, True]
+
+
+def test_a_table_whose_default_delimiter_is_left_out_is_cut_at_tabs(
+    tmp_path: Path, graph: tf.Graph
+) -> None:
+    (tmp_path / "words").write_text("a\tx\nb\ty\n")
+    lookup = tf.lookup
+    source = lookup.TextFileInitializer(str(tmp_path / "words"), tf.string, 0, tf.string, 1)
+    table = lookup.StaticHashTable(source, "?")
+    tf.identity(table.lookup(tf.constant(["a", "b", "c"])), name="found")
+    stripped = tf.train.export_meta_graph(strip_default_attrs=True).graph_def
+    (node,) = [n for n in stripped.node if n.op == "InitializeTableFromTextFileV2"]
+    assert "delimiter" not in node.attr
+    with tf.Graph().as_default() as other, tf.Session() as session:
+        tf.import_graph_def(stripped, name="")
+        assert other.get_operation_by_name(node.name).get_attr("delimiter") == b"\t"
+        other.allow("files")
+        session.run(node.name)
+        assert session.run("found:0").tolist() == [b"x", b"y", b"?"]
