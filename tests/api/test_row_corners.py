@@ -233,3 +233,14 @@ def test_an_index_cut_to_nothing_is_a_lost_checkpoint(tmp_path: Path) -> None:
         Path(f"{path}.index").write_bytes(b"")
         with pytest.raises(tf.errors.DataLossError, match=r"m\.index: the file is empty"):
             tf.train.Saver().restore(session, path)
+
+
+def test_what_is_no_message_and_what_are_no_options(tmp_path: Path) -> None:
+    writer = tf.summary.FileWriter(str(tmp_path))
+    for add in (writer.add_event, writer.add_session_log, writer.add_meta_graph):
+        with pytest.raises(TypeError, match="takes messages or their bytes, found 3"):
+            add(3)
+    writer.close()
+    with pytest.raises(TypeError, match=r"takes tf\.data\.Options, found 3"):
+        tf.data.Dataset.range(3).with_options(3)
+    assert tf.data.Dataset.range(3).with_options(tf.data.Options()) is not None
