@@ -206,7 +206,9 @@ __all__ = [
     "disable_control_flow_v2",
     "disable_eager_execution",
     "disable_resource_variables",
+    "disable_tensor_equality",
     "disable_v2_behavior",
+    "disable_v2_tensorshape",
     "distributions",
     "div",
     "div_no_nan",
@@ -225,11 +227,13 @@ __all__ = [
     "erfc",
     "errors",
     "executing_eagerly",
+    "executing_eagerly_outside_functions",
     "exp",
     "expand_dims",
     "expm1",
     "extending",
     "extract_image_patches",
+    "extract_volume_patches",
     "eye",
     "fake_quant_with_min_max_args",
     "fake_quant_with_min_max_args_gradient",
@@ -495,6 +499,7 @@ __all__ = [
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",
+    "sets",
     "shape",
     "shape_n",
     "sigmoid",
@@ -773,6 +778,7 @@ from flowc.api.framework.scopes import device as device
 from flowc.api.framework.scopes import disable_control_flow_v2 as disable_control_flow_v2
 from flowc.api.framework.scopes import disable_eager_execution as disable_eager_execution
 from flowc.api.framework.scopes import executing_eagerly as executing_eagerly
+from flowc.api.framework.scopes import executing_eagerly_outside_functions as executing_eagerly_outside_functions
 from flowc.api.framework.scopes import get_collection as get_collection
 from flowc.api.framework.scopes import get_collection_ref as get_collection_ref
 from flowc.api.framework.scopes import group as group
@@ -783,6 +789,7 @@ from flowc.api.framework.scopes import op_scope as op_scope
 from flowc.api.framework.scopes import set_random_seed as set_random_seed
 from flowc.api.framework.scopes import tuple_ as tuple
 from flowc.api.image.image import extract_image_patches as extract_image_patches
+from flowc.api.image.image import extract_volume_patches as extract_volume_patches
 from flowc.api.inputs.accumulators import ConditionalAccumulator as ConditionalAccumulator
 from flowc.api.inputs.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from flowc.api.inputs.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
@@ -1227,7 +1234,11 @@ def timestamp(name: str | None = None) -> Tensor:
         Timestamp() -> ts: f64
     
     Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
+def disable_tensor_equality() -> None:
+    """Nothing to do: flowc never executes eagerly. Raises nothing."""
 def disable_v2_behavior() -> None:
+    """Nothing to do: flowc never executes eagerly. Raises nothing."""
+def disable_v2_tensorshape() -> None:
     """Nothing to do: flowc never executes eagerly. Raises nothing."""
 def acos(x: Any, name: str | None = None) -> Tensor:
     """The arc cosine, in radians, of floats or complex numbers.
@@ -1688,6 +1699,7 @@ from flowc.api.stubs import audio as audio
 from flowc.api.stubs import profiler as profiler
 from flowc.api.stubs import python_io as python_io
 from flowc.api.stubs import ragged as ragged
+from flowc.api.stubs import sets as sets
 from flowc.api.stubs import raw_ops as raw_ops
 
 __version__: str

@@ -7,7 +7,8 @@ Invariant: one `DType` object per element type, so identity is equality.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -239,13 +240,23 @@ class experimental(metaclass=_Namespace):  # as `tf.dtypes.experimental`, which 
 
 if not TYPE_CHECKING:  # a checker is to find misspelt names
 
-    def __getattr__(name: str) -> DType:
-        """TensorFlow's names, as in `tf.dtypes.float32`; some are Python's own in this file."""
+    def __getattr__(name: str) -> Any:
+        """TensorFlow's names, as in `tf.dtypes.float32`; some are Python's own in this file. Its
+        functions there are those of the API above."""
         if name in _BY_NAME:
             return _BY_NAME[name]
+        if name in ("as_string", "cast", "complex", "saturate_cast"):
+            return getattr(import_module("flowc"), name)
         if name.startswith("__"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         raise AttributeError(f"{__name__}.{name} is not provided")
+
+
+else:
+    as_string: Any
+    cast: Any
+    complex: Any
+    saturate_cast: Any
 
 
 def name_of(dtype: DType | None) -> str:
@@ -299,6 +310,6 @@ def _numpy_dtype(value: Any) -> np.dtype[Any] | None:
     if value is None:  # NumPy would make it float64
         return None
     try:
-        return np.dtype(cast(Any, value))
+        return np.dtype(value)
     except (TypeError, ValueError, SyntaxError):  # as its kind of text is wrong
         return None

@@ -36,7 +36,7 @@ TOP: Mapping[str, str] = {
     "flowc.api.arrays.scatters": "batch_gather batch_scatter_update",
     "flowc.api.framework.logging": "get_logger",
     "flowc.api.arrays.static_values": _STATIC_VALUES,
-    "flowc.api.image.image": "extract_image_patches",
+    "flowc.api.image.image": "extract_image_patches extract_volume_patches",
     "flowc.api.math.counting": _HISTOGRAMS,
     "flowc.api.math.quantization": "dequantize quantize quantize_v2",
     "flowc.api.math.special": "lbeta",

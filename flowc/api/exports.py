@@ -65,8 +65,9 @@ to_double to_float to_int32 to_int64
 _SCOPES = """
 add_to_collection add_to_collections colocate_with container control_dependencies
 control_flow_v2_enabled device disable_control_flow_v2 disable_eager_execution
-disable_v2_behavior executing_eagerly get_collection get_collection_ref group
-init_scope name_scope no_op op_scope set_random_seed tuple=tuple_
+disable_tensor_equality disable_v2_behavior disable_v2_tensorshape executing_eagerly
+executing_eagerly_outside_functions get_collection get_collection_ref group init_scope name_scope
+no_op op_scope set_random_seed tuple=tuple_
 """
 _VARIABLES = """
 all_variables=global_variables assign assign_add assign_sub count_up_to global_variables
@@ -279,6 +280,17 @@ _SIGNATURES = """
 build_signature_def classification_signature_def is_valid_signature predict_signature_def
 regression_signature_def
 """
+_SIGNATURE_KEYS = """
+CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES
+DEFAULT_SERVING_SIGNATURE_DEF_KEY PREDICT_INPUTS PREDICT_METHOD_NAME PREDICT_OUTPUTS REGRESS_INPUTS
+REGRESS_METHOD_NAME REGRESS_OUTPUTS
+"""
+_FILES_OF_MODELS = """
+ASSETS_DIRECTORY ASSETS_KEY DEBUG_DIRECTORY DEBUG_INFO_FILENAME_PB LEGACY_INIT_OP_KEY MAIN_OP_KEY
+SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION VARIABLES_DIRECTORY
+VARIABLES_FILENAME
+"""
+_TAGS = "GPU SERVING TPU TRAINING"
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
     "nn.rnn_cell": {
@@ -329,13 +341,16 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             reduce_max_sparse=sparse_reduce_max_sparse reduce_sum=sparse_reduce_sum
             reduce_sum_sparse=sparse_reduce_sum_sparse softmax=sparse_softmax
             retain=sparse_retain sparse_dense_matmul=sparse_tensor_dense_matmul
-            to_dense=sparse_tensor_to_dense""",
+            to_dense=sparse_tensor_to_dense matmul=sparse_tensor_dense_matmul eye=sparse_eye""",
+        "flowc.api.math.reductions": """segment_mean=sparse_segment_mean
+            segment_sqrt_n=sparse_segment_sqrt_n segment_sum=sparse_segment_sum""",
         "flowc.api.framework.composites": "SparseTensor placeholder=sparse_placeholder",
         "flowc.api.variables.variable_ops": "mask=sparse_mask",
     },
     "initializers": {
         "flowc.api.variables.variable_ops": """global_variables=global_variables_initializer
             local_variables=local_variables_initializer variables=variables_initializer""",
+        "flowc.api.lookup.table": "tables=tables_initializer tables_initializer",
         "flowc.api.variables.initializers": """constant=constant_initializer
             glorot_normal=glorot_normal_initializer glorot_uniform=glorot_uniform_initializer
             he_normal he_uniform identity=identity_initializer lecun_normal lecun_uniform
@@ -389,14 +404,10 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             maybe_saved_model_directory=contains_saved_model""",
         "flowc.api.saving.signature_defs": _SIGNATURES
         + "build_tensor_info get_tensor_from_tensor_info",
+        "flowc.api.saving.saved_model_constants": _FILES_OF_MODELS + _SIGNATURE_KEYS + _TAGS,
     },
     "saved_model.builder": {"flowc.api.saving.saved_model_builder": "SavedModelBuilder"},
-    "saved_model.constants": {
-        "flowc.api.saving.saved_model_constants": """ASSETS_DIRECTORY ASSETS_KEY DEBUG_DIRECTORY
-            DEBUG_INFO_FILENAME_PB LEGACY_INIT_OP_KEY MAIN_OP_KEY SAVED_MODEL_FILENAME_PB
-            SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION VARIABLES_DIRECTORY
-            VARIABLES_FILENAME"""
-    },
+    "saved_model.constants": {"flowc.api.saving.saved_model_constants": _FILES_OF_MODELS},
     "saved_model.loader": {
         "flowc.api.saving.saved_model_loader": """load
             maybe_saved_model_directory=contains_saved_model"""
@@ -404,16 +415,9 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     "saved_model.main_op": {
         "flowc.api.saving.saved_model_loader": "main_op=initialize_all main_op_with_restore"
     },
-    "saved_model.signature_constants": {
-        "flowc.api.saving.saved_model_constants": """CLASSIFY_INPUTS CLASSIFY_METHOD_NAME
-            CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES DEFAULT_SERVING_SIGNATURE_DEF_KEY
-            PREDICT_INPUTS PREDICT_METHOD_NAME PREDICT_OUTPUTS REGRESS_INPUTS REGRESS_METHOD_NAME
-            REGRESS_OUTPUTS"""
-    },
+    "saved_model.signature_constants": {"flowc.api.saving.saved_model_constants": _SIGNATURE_KEYS},
     "saved_model.signature_def_utils": {"flowc.api.saving.signature_defs": _SIGNATURES},
-    "saved_model.tag_constants": {
-        "flowc.api.saving.saved_model_constants": "GPU SERVING TPU TRAINING"
-    },
+    "saved_model.tag_constants": {"flowc.api.saving.saved_model_constants": _TAGS},
     "saved_model.utils": {
         "flowc.api.saving.signature_defs": "build_tensor_info get_tensor_from_tensor_info"
     },
@@ -435,6 +439,11 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     "gfile": {
         "flowc.api.framework.gfile": """Copy DeleteRecursively Exists FastGFile=GFile GFile Glob
             IsDirectory ListDirectory MakeDirs MkDir Open=GFile Remove Rename Stat Walk"""
+    },
+    "io.gfile": {
+        "flowc.api.framework.gfile": """GFile copy=Copy exists=Exists glob=Glob isdir=IsDirectory
+            join listdir=ListDirectory makedirs=MakeDirs mkdir=MkDir remove=Remove rename=Rename
+            rmtree=DeleteRecursively stat=Stat walk=Walk"""
     },
     "layers": {
         "flowc.api.layers.input_spec": "InputSpec",

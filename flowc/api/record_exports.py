@@ -41,7 +41,15 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
         "flowc.api.framework.models": "write_graph",
     },
     "python_io": {"flowc.api.io.record_files": _RECORD_FILES},
-    "ragged": {"flowc.api.ragged.ragged_tensor": "RaggedTensorValue"},
+    "ragged": {
+        "flowc.api.ragged.ragged_tensor": "RaggedTensorValue",
+        "flowc.api.ragged.ragged_factories": """constant constant_value map_flat_values placeholder
+            row_splits_to_segment_ids segment_ids_to_row_splits""",
+    },
+    "sets": {
+        "flowc.api.sparse.sets": """difference=set_difference intersection=set_intersection
+            set_difference set_intersection set_size set_union size=set_size union=set_union"""
+    },
     "sparse": {
         "flowc.api.sparse.sparse_changes": """add=sparse_add concat=sparse_concat
             expand_dims=sparse_expand_dims fill_empty_rows=sparse_fill_empty_rows

@@ -42,7 +42,10 @@ class BundleReader:
     def __init__(self, prefix: str, within: Path | None = None) -> None:
         self.prefix = prefix
         self._within = within
-        self._index = open_region(prefix + ".index", within)
+        try:
+            self._index = open_region(prefix + ".index", within)
+        except InvalidModelError as error:  # an index cut to nothing, or of too many bytes
+            raise DataLossError(error.message, hint=error.hint) from None
         self._shards: dict[int, PlainFile] = {}
         self._entries: dict[bytes, memoryview] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}

@@ -45,6 +45,11 @@ COMMANDS = {
     "completion": "Print what a shell needs to complete commands.",
 }
 
+# Options of one meaning, of which a command has one or two.
+_MEANINGS = (
+    ("--fetch", "--fetches", "--output", "--outputs"),
+    ("--input", "--inputs", "--feed", "--feeds"),
+)
 USAGE, BUG, INTERRUPTED = 2, 70, 130
 BAD_INPUT, RESOURCES = 4, 5
 _FULL = frozenset(
@@ -140,6 +145,9 @@ def _leave_pipe() -> None:
 def described(error: Exception) -> tuple[str, int]:
     """The message and the exit code of an error."""
     if isinstance(error, click.ClickException):
+        if isinstance(error, click.NoSuchOption) and (meant := _same_meaning(error)):
+            text = f"No such option {error.option_name!r}. Did you mean {' or '.join(meant)}?"
+            error = click.UsageError(text, error.ctx)
         return _usage(error), USAGE
     if isinstance(error, FlowcError) and not (
         isinstance(error, InternalError) and _is_short(error)
@@ -166,6 +174,13 @@ def described(error: Exception) -> tuple[str, int]:
         f"error[{InternalError.code}]: {type(error).__name__}: {error}\n  {_BUG}",
         BUG,
     )
+
+
+def _same_meaning(error: click.NoSuchOption) -> list[str]:
+    """The options of the command that mean what the one that it does not have means elsewhere."""
+    known = [o for p in error.ctx.command.params for o in p.opts] if error.ctx else []
+    same = [names for names in _MEANINGS if error.option_name in names]
+    return [repr(option) for names in same for option in names if option in known]
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

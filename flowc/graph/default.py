@@ -1,5 +1,5 @@
-"""What is default: a graph (one stack per thread, and below it one for the whole process), and the
-session that `Tensor.eval` asks."""
+"""What is default in a thread: a graph (a stack, and below it the thread's own), and the session
+that `Tensor.eval` asks."""
 
 from __future__ import annotations
 
@@ -16,40 +16,34 @@ if TYPE_CHECKING:
 
 
 class _Stack(threading.local):
+    """What a thread has made default. `own`: its graph below all others, made when it is first
+    asked for."""
+
     def __init__(self) -> None:
         self.graphs: list[Graph] = []
+        self.own: Graph | None = None
         self.sessions: list[Any] = []
 
 
-class _ProcessGraph:
-    """The graph of the process, made when it is first asked for, and the kind of variables that
-    its programs make."""
+class _VariableKind:
+    """Which variables the programs of the process make."""
 
-    def __init__(self) -> None:
-        self.resource_variables = False
-        self._lock = threading.Lock()
-        self._graph: Graph | None = None
-
-    def get(self) -> Graph:
-        from flowc.graph.graph import Graph
-
-        with self._lock:
-            if self._graph is None:
-                self._graph = Graph()
-            return self._graph
-
-    def forget(self) -> None:
-        with self._lock:
-            self._graph = None
+    resource = False
 
 
 _stack = _Stack()
-_process = _ProcessGraph()
+_variable_kind = _VariableKind()
 
 
 def get_default_graph() -> Graph:
-    """The innermost graph made default in this thread, else the process's own. Raises nothing."""
-    return _stack.graphs[-1] if _stack.graphs else _process.get()
+    """The innermost graph made default in this thread, else the thread's own. Raises nothing."""
+    from flowc.graph.graph import Graph
+
+    if _stack.graphs:
+        return _stack.graphs[-1]
+    if _stack.own is None:
+        _stack.own = Graph()
+    return _stack.own
 
 
 def graph_beside(graph: Graph) -> Graph:
@@ -62,28 +56,28 @@ def graph_beside(graph: Graph) -> Graph:
 def resource_variables_enabled() -> bool:
     """Whether variables stand behind handles unless they are asked for otherwise. A bool. Raises
     nothing."""
-    return _process.resource_variables
+    return _variable_kind.resource
 
 
 def enable_resource_variables() -> None:
     """From now on, variables stand behind handles unless they are asked for otherwise. Raises
     nothing."""
-    _process.resource_variables = True
+    _variable_kind.resource = True
 
 
 def disable_resource_variables() -> None:
     """Variables are TensorFlow 1's again, as they are from the start. Raises nothing."""
-    _process.resource_variables = False
+    _variable_kind.resource = False
 
 
 def reset_default_graph() -> None:
-    """Forgets the process's graph. Raises `AssertionError` inside an `as_default` block."""
+    """Forgets the thread's own graph. Raises `AssertionError` inside an `as_default` block."""
     if _stack.graphs:
         raise AssertionError(
             "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared "
             "graph, exit the nesting and create a new graph."
         )
-    _process.forget()
+    _stack.own = None
 
 
 @contextmanager
@@ -120,11 +114,10 @@ def get_default_session() -> Any:
 
 @contextmanager
 def default_session(session: Any) -> Iterator[None]:
-    """Makes `session` this thread's default, and its graph the default graph."""
+    """Makes `session` this thread's default; the default graph stays what it is."""
     _stack.sessions.append(session)
     try:
-        with session.graph.as_default():
-            yield
+        yield
     finally:
         _stack.sessions.remove(session)
 

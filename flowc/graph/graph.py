@@ -114,16 +114,29 @@ class Graph:
             op = Operation(self, op_type, full_name, Attrs(self._scoped_attrs(op_type, attrs)))
             op.made_by = calling_line()
             op.set_inputs(inputs)
-            op.set_control_inputs((*control_inputs, *self.scopes.control_inputs(inputs)))
+            op.set_control_inputs(control_inputs)
             if output_types is not None:
                 op.set_output_types(output_types, ref_outputs)
-            self._place(op)
             self._ops[full_name] = op
+            self.take_into_blocks((op,))
+            return op
+
+    @property
+    def is_in_blocks(self) -> bool:
+        """Whether a block or a context of control flow is open that takes new operations in."""
+        return self.control_flow_context is not None or not self.scopes.empty
+
+    def take_into_blocks(self, ops: Sequence[Operation]) -> None:
+        """Makes operations that are new in the graph, inputs first, part of the blocks (control
+        dependencies, devices, colocation) and of the control flow that the graph is in."""
+        for op in ops:
+            op.add_control_inputs(self.scopes.control_inputs(op.inputs))
+        for op in ops:
+            self._place(op)
             self.scopes.created(op)
             context = op.control_flow_context = self.control_flow_context
             if context is not None:
                 context.add_op(op)
-            return op
 
     def capture(self, tensor: Tensor) -> Tensor:
         """What stands here for a tensor of another graph. Raises `ValueError` where none may."""
@@ -139,7 +152,7 @@ class Graph:
 
     def _place(self, op: Operation) -> None:
         op.device = self.scopes.device_of(op)
-        if not self.scopes.colocations:
+        if not self.scopes.colocations or op.encoded is not None:
             return
         groups = {group for other in self.scopes.colocations for group in other.colocation_groups()}
         op.attrs["_class"] = sorted(groups)

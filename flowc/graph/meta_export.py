@@ -40,6 +40,10 @@ def meta_graph_def(
     if graph_def is None:
         nodes = graph_to_graph_def(graph, add_shapes=True)
     else:
+        if not hasattr(graph_def, "SerializeToString"):
+            raise TypeError(
+                f"graph_def must be of type GraphDef. Received type: {type(graph_def)}."
+            )
         nodes = GraphDef.FromString(graph_def.SerializeToString())
     unbound = _strip_scope(nodes, scope) if scope else []
     if clear_devices:

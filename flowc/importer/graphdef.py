@@ -115,7 +115,7 @@ def _add_operations(
     in_order = True
     for (name, op), names in zip(made.items(), texts):
         inputs.connect(name, op, names)
-        in_order = in_order and connected.issuperset(_sources(op))
+        in_order = in_order and connected.issuperset(sources(op))
         connected.add(op)
     inputs.check_all_used()
     if not in_order:  # files that TensorFlow writes mostly are, and have no cycles then
@@ -319,10 +319,10 @@ def check_acyclic(made: Mapping[str, Operation], where: str) -> None:
             node=cycle[0].name,
         )
 
-    inputs_first(made.values(), lambda op: (s for s in _sources(op) if s in new), refuse)
+    inputs_first(made.values(), lambda op: (s for s in sources(op) if s in new), refuse)
 
 
-def _sources(op: Operation) -> list[Operation]:
+def sources(op: Operation) -> list[Operation]:
     """What `op` waits for within one turn of a loop."""
     found = [tensor.op for tensor in op.inputs]
     found.extend(op.control_inputs)

@@ -22,7 +22,9 @@ from flowc.errors import (
     UsageError,
     did_you_mean,
 )
+from flowc.graph.building.conversion import as_tensor
 from flowc.graph.default import get_default_graph
+from flowc.graph.encode import as_kind
 from flowc.graph.graph import PRODUCER, Graph
 from flowc.graph.naming import OPERATION_NAME
 from flowc.graph.op_info import signature_of
@@ -30,11 +32,13 @@ from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.graph.verify import malformed, operation_faults
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
-from flowc.importer.graphdef import add_graph_def, set_versions
+from flowc.importer.graphdef import add_graph_def, set_versions, sources
 from flowc.importer.metagraph import GRAPH_FIELD
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
 from flowc.importer.tensorflow_ops import tensorflow_ops
 from flowc.ir.op import tf_names
+from flowc.ir.signature import REQUIRED
+from flowc.ir.traversal import inputs_first
 from flowc.proto.graph_pb2 import GraphDef
 
 
@@ -48,8 +52,10 @@ def import_graph_def(
     """Adds the nodes of `graph_def` to `graph` (the default graph), under the prefix `name`
     (TensorFlow's own default, `import`, for None; none at all for an empty name).
 
-    `input_map`: names of inputs in `graph_def` -> tensors of the graph that take their place.
-    Returns what `return_elements` names: operations (`a`) and tensors (`a:0`). Raises
+    `input_map`: names of inputs in `graph_def` -> tensors of the graph, or values, that take their
+    place. Returns what `return_elements` names: operations (`a`) and tensors (`a:0`; what takes
+    its place where `input_map` has it). The control dependencies, devices and control flow that the
+    graph is in are those of the new operations, as of all others. Raises
     `InvalidModelError` for a malformed graph, `NotFoundError` for an op that nobody knows,
     `UsageError` for names that are not there.
     """
@@ -64,21 +70,22 @@ def import_graph_def(
         )
     nodes, rest, where = _read(graph_def)
     _check_versions(rest, where)
-    replaced = {_key(k): _as_element(graph, v) for k, v in (input_map or {}).items()}
-    prefix = ""
-    if name is None or name:
-        with graph.name_scope(name if name is not None else "import") as prefix:
-            pass
-    elif graph.names.scope:
-        prefix = graph.names.scope + "/"
+    with graph.name_scope(name if name is not None else "import") as prefix:
+        replaced = {_key(k): _replacing(graph, v) for k, v in (input_map or {}).items()}
     if not len(graph.get_operations()) and graph.encoded is None:
         set_versions(graph, rest)
     made = add_graph_def(
         graph, nodes, rest, prefix=prefix, input_map=replaced, where=where, check=_complete
     )
+    if graph.is_in_blocks:
+        new = set(made.values())
+        graph.take_into_blocks(
+            inputs_first(made.values(), lambda op: (s for s in sources(op) if s in new))
+        )
     if return_elements is None:
         return None
-    return [_returned(made, element) for element in return_elements]
+    tensors = {k if ":" in k else f"{k}:0": v for k, v in replaced.items()}
+    return [_returned(made, tensors, element) for element in return_elements]
 
 
 def extend_graph(graph: Graph, graph_def: bytes) -> None:
@@ -181,8 +188,11 @@ def _complete(operations: Collection[Operation]) -> None:
             )
         _check_known(op)
         signature = signature_of(op.type)
-        for key, default in {} if signature is None else signature.attr_defaults.items():
+        for key, attr in {} if signature is None else signature.attrs.items():
             if key not in op.attrs:
+                default = attr.default  # where there is none, the fault is found below
+                if default is not REQUIRED:
+                    default = as_kind(default, attr.kind, f"attr {key!r}")
                 op.attrs[key] = default
     faults = [fault for op in operations for fault in operation_faults(op)]
     if faults:
@@ -214,12 +224,19 @@ def _key(name: Any) -> str:
     return name
 
 
-def _as_element(graph: Graph, value: Any) -> Tensor | Operation:
-    element = graph.as_graph_element(value)
-    return element
+def _replacing(graph: Graph, value: Any) -> Tensor | Operation:
+    """What takes the place of an input: an element of the graph, or a constant of a value."""
+    if isinstance(value, Tensor | Operation):
+        return graph.as_graph_element(value)
+    with graph.as_default(), graph.name_scope("_inputs"):
+        return as_tensor(value)
 
 
-def _returned(made: Mapping[str, Operation], name: str) -> Any:
+def _returned(
+    made: Mapping[str, Operation], replaced: Mapping[str, Tensor | Operation], name: str
+) -> Any:
+    if name in replaced:
+        return replaced[name]
     op_name, colon, index = name.partition(":")
     op = made.get(op_name)
     if op is None or (colon and not index.isdigit()):

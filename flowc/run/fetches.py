@@ -7,7 +7,9 @@ what TensorFlow raises, with its words.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,8 @@ class Fetches:
         if isinstance(item, Mapping):
             inner = {k: self._map(v) for k, v in item.items()}
             kind: Any = type(item)
+            if isinstance(item, defaultdict):
+                kind = partial(kind, item.default_factory)
             return lambda values: kind((k, f(values)) for k, f in inner.items())
         if isinstance(item, (list, tuple)):
             parts = [self._map(v) for v in item]
@@ -158,6 +162,20 @@ def flat_feeds(feeds: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return found
 
 
+def fed_parts(key: Any, value: Any) -> dict[Any, Any]:
+    """The tensors of which `key` is made, such as a SparseTensor, with the parts of `value` for
+    them. Raises `ValueError` for another number of parts, `TypeError` for a value without any."""
+    tensors = key.components()
+    names = ", ".join(getattr(t, "name", str(t)) for t in tensors)
+    wanted = f"a {type(key).__name__} takes a {key.value_type.__name__}: values for {names}"
+    if not hasattr(value, "__iter__") and not hasattr(value, "row_splits"):
+        raise TypeError(f"Cannot feed {value!r}: {wanted}")
+    parts = [value.values, value.row_splits] if hasattr(value, "row_splits") else list(value)
+    if len(parts) != len(tensors):
+        raise ValueError(f"Cannot feed a value of {len(parts)} parts: {wanted}")
+    return dict(zip(tensors, parts))
+
+
 def _leaves(structure: Any) -> list[Any]:
     """What lies in lists, tuples and dicts, these by their sorted keys."""
     if isinstance(structure, Mapping):
@@ -275,7 +293,7 @@ def feed_items(graph: Graph, feeds: Mapping[Any, Any]) -> Iterator[tuple[Tensor,
         raise TypeError(f"feed_dict must be a dict, found {type(feeds).__name__}")
     for key, value in flat_feeds(feeds):
         if hasattr(key, "components"):
-            yield from feed_items(graph, dict(zip(key.components(), value, strict=True)))
+            yield from feed_items(graph, fed_parts(key, value))
         else:
             yield feed_key(graph, key), value
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import count
 from typing import Any, NoReturn
@@ -333,6 +333,10 @@ class Session:
         copy (strings are arrays of the host). It raises what `run` raises, `ValueError` for another
         number of arguments and for both settings, and `UsageError` where the Session has no GPU.
         """
+        if feed_list is not None and not isinstance(feed_list, list | tuple):
+            raise TypeError(
+                f"Argument `feed_list` must be a list or tuple. Received: feed_list={feed_list}"
+            )
         keys = list(feed_list or ())
         if on_device and not self._options.has_gpu:
             raise UsageError("no GPU to leave results on", hint='Session(device="cuda")')
@@ -415,9 +419,10 @@ class Session:
         self._dispatcher.clear()
 
     def __enter__(self) -> Session:
-        context = self.as_default()
-        context.__enter__()
-        self._contexts.append(context)
+        with ExitStack() as context:
+            context.enter_context(self.graph.as_default())
+            context.enter_context(self.as_default())
+            self._contexts.append(context.pop_all())
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -426,24 +431,28 @@ class Session:
 
     @contextmanager
     def as_default(self) -> Iterator[Session]:
-        """Makes this the default session (and its graph the default graph) of the thread."""
+        """Makes this the default session of the thread; its graph becomes the default graph only
+        where the session itself is entered, or `graph.as_default()`."""
         with default_session(self):
             yield self
 
 
 class InteractiveSession(Session):
-    """A Session that is the default one (and its graph the default graph) from the start, until it
-    is closed. Raises as `Session`."""
+    """A Session that is the default one from the start, until it is closed; so is its graph where
+    one is given. Raises as `Session`."""
 
     def __init__(
         self, target: str = "", graph: Graph | None = None, config: Any = None, **settings: Any
     ) -> None:
         super().__init__(target, graph, config, **settings)
-        self._default = self.as_default()
-        self._default.__enter__()
+        with ExitStack() as default:
+            if graph is not None:
+                default.enter_context(graph.as_default())
+            default.enter_context(self.as_default())
+            self._default: ExitStack | None = default.pop_all()
 
     def close(self) -> None:
         super().close()
         default, self._default = self._default, None
         if default is not None:
-            default.__exit__(None, None, None)
+            default.close()

@@ -4,6 +4,7 @@ TensorFlow 2.21."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -202,3 +203,44 @@ def test_second_derivatives_of_cross_entropies(rows: int | None, sparse: bool) -
     shares = np.exp([[1.0, 2.0, 0.5]]) / np.exp([1.0, 2.0, 0.5]).sum()
     wanted = (weights - (weights * shares).sum()) * shares
     np.testing.assert_allclose(value(second, {logits: [[1.0, 2.0, 0.5]]}), wanted, rtol=1e-4)
+
+
+def test_a_partitioned_variable_has_no_empty_parts() -> None:
+    with tf.variable_scope("p", partitioner=tf.fixed_size_partitioner(3)):
+        assert [part.shape.as_list() for part in tf.get_variable("b", [2])] == [[1], [1]]
+        assert isinstance(tf.get_variable("scalar", []), tf.Variable)
+    with pytest.raises(ValueError, match="more partitions than an axis is long"):
+        tf.get_variable("u", [4], partitioner=lambda shape, dtype: [5])
+    with pytest.raises(ValueError, match="Partitioner must return a sequence, but saw: 2"):
+        tf.get_variable("v", [4], partitioner=lambda shape, dtype: 2)
+
+
+def test_the_gradient_by_a_variable_is_checked() -> None:
+    v = tf.Variable([3.0, 4.0])
+    with tf.Session():
+        by_gradients, by_differences = tf.test.compute_gradient(
+            v, [2], v * v, [2], x_init_value=np.array([3.0, 4.0]), init_targets=v.initializer
+        )
+    np.testing.assert_allclose(by_gradients, [[6, 0], [0, 8]])
+    np.testing.assert_allclose(by_differences, by_gradients, rtol=1e-3)
+
+
+def test_an_index_cut_to_nothing_is_a_lost_checkpoint(tmp_path: Path) -> None:
+    v = tf.Variable(1.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        path = tf.train.Saver().save(session, str(tmp_path / "m"))
+        Path(f"{path}.index").write_bytes(b"")
+        with pytest.raises(tf.errors.DataLossError, match=r"m\.index: the file is empty"):
+            tf.train.Saver().restore(session, path)
+
+
+def test_what_is_no_message_and_what_are_no_options(tmp_path: Path) -> None:
+    writer = tf.summary.FileWriter(str(tmp_path))
+    for add in (writer.add_event, writer.add_session_log, writer.add_meta_graph):
+        with pytest.raises(TypeError, match="takes messages or their bytes, found 3"):
+            add(3)
+    writer.close()
+    with pytest.raises(TypeError, match=r"takes tf\.data\.Options, found 3"):
+        tf.data.Dataset.range(3).with_options(3)
+    assert tf.data.Dataset.range(3).with_options(tf.data.Options()) is not None

@@ -666,3 +666,18 @@ def test_compile_tells_programs_or_nobody(flowc: Command, scale: Path) -> None:
     program = found["programs"][""]
     assert program["inputs"] == ["x=f32[batch,3]"] and program["outputs"] == ["out=f32[batch,3]"]
     assert flowc("compile", scale, "-o", scale.with_suffix(".so"), "-q") == Done(0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("args", "meant"),
+    [
+        (["run", "m", "--outputs", "y"], "--fetch"),
+        (["compile", "m", "--input", "x"], "--feed"),
+        (["extract", "m", "--fetch", "y"], "--outputs"),
+    ],
+)
+def test_an_option_of_another_command_is_told_by_its_name_here(
+    args: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(args) == 2
+    assert f"No such option '{args[2]}'. Did you mean '{meant}'?" in capsys.readouterr().err

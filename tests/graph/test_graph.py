@@ -187,7 +187,8 @@ def test_default_graph_is_per_thread() -> None:
         thread.start()
         thread.join()
         assert get_default_graph() is graph
-    assert found[0] is get_default_graph() is not graph
+    assert found[0] is not graph
+    assert get_default_graph() is not found[0]  # each thread has its own
 
 
 def test_shapes() -> None:

@@ -374,7 +374,12 @@ class Dataset(MappedDataset):
         return self._options or DatasetOptions()
 
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
-        """The same dataset; options change how TensorFlow computes it, not what."""
+        """The same dataset; options change how TensorFlow computes it, not what. Raises `TypeError`
+        for what are no `tf.data.Options`."""
+        from flowc.api.data.options import DatasetOptions
+
+        if not isinstance(options, DatasetOptions):
+            raise TypeError(f"with_options takes tf.data.Options, found {options!r}")
         found = self._same("OptionsDataset", serialized_options=b"")
         found._options = options
         return found

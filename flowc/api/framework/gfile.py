@@ -190,6 +190,11 @@ def Walk(top: PathLike, in_order: bool = True) -> Iterator[tuple[str, list[str],
         yield folder, list(inner), sorted(names)
 
 
+def join(path: PathLike, *paths: PathLike) -> str:
+    """The path of what is named by `paths` inside `path`. Raises nothing."""
+    return os.path.join(os.fsdecode(path), *map(os.fsdecode, paths))
+
+
 def MkDir(dirname: PathLike) -> None:
     """Makes a folder, unless it is there. Raises `NotFoundError` where its parent is not."""
     with _told(dirname) as name:

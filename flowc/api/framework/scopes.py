@@ -182,6 +182,11 @@ def executing_eagerly() -> bool:
     return False
 
 
+def executing_eagerly_outside_functions() -> bool:
+    """Always False, as `executing_eagerly`. Raises nothing."""
+    return False
+
+
 def disable_control_flow_v2() -> None:
     """Nothing to do: `cond` and `while_loop` write the nodes of TensorFlow 1. Raises nothing."""
 

@@ -245,6 +245,17 @@ def extract_image_patches(
     return output("ExtractImagePatches", images, padding=padding, name=name, **attrs)
 
 
+def extract_volume_patches(
+    input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Patches [batch, planes, rows, columns, depth * height * width * channels] of a batch of
+    volumes [batch, planes, rows, columns, channels] of a real dtype. `ksizes` and `strides`: five
+    ints, 1 for batch and channels. Raises `TypeError` for other dtypes, `ValueError` for shapes
+    that do not fit."""
+    attrs = {"ksizes": list(ksizes), "strides": list(strides), "padding": padding}
+    return output("ExtractVolumePatches", input, name=name, **attrs)
+
+
 def extract_glimpse(
     input: Any,
     size: Any,

@@ -73,6 +73,9 @@ class RaggedTensorValue:
         ends = self.row_splits.tolist()
         return [rows[start:end] for start, end in itertools.pairwise(ends)]
 
+    def __str__(self) -> str:
+        return f"<tf.RaggedTensorValue {self.to_list()}>"
+
     def __repr__(self) -> str:
         return f"tf.RaggedTensorValue(values={self.values!r}, row_splits={self.row_splits!r})"
 

@@ -186,3 +186,17 @@ def sparse_softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTen
     with name_scope(name, "SparseSoftmax", [given.indices, given.values]):
         parts = (given.indices, given.values, given.dense_shape)
         return given.with_values(output("SparseSoftmax", *parts))
+
+
+def sparse_eye(
+    num_rows: Any, num_columns: Any = None, dtype: Any = dtypes.f32, name: str | None = None
+) -> SparseTensor:
+    """Ones on the main diagonal, kept as a sparse tensor [num_rows, num_columns]; square without
+    `num_columns`. Raises `TypeError` for what is no dtype."""
+    with name_scope(name, "eye", [num_rows, num_columns]):
+        sizes = [cast(n, dtypes.i64) for n in (num_rows, num_columns) if n is not None]
+        rows, columns = sizes[0], sizes[-1]
+        count = output("Minimum", rows, columns)
+        places = range_of(count)
+        ones_there = output("Fill", [count], as_tensor(1, dtypes.as_dtype(dtype)))
+        return SparseTensor(output("Pack", [places, places], axis=1), ones_there, [rows, columns])

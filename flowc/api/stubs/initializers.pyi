@@ -14,6 +14,8 @@ __all__ = [
     "orthogonal",
     "random_normal",
     "random_uniform",
+    "tables",
+    "tables_initializer",
     "truncated_normal",
     "uniform_unit_scaling",
     "variables",
@@ -24,6 +26,8 @@ import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.lookup.table import tables_initializer as tables
+from flowc.api.lookup.table import tables_initializer as tables_initializer
 from flowc.api.variables.initializers import he_normal as he_normal
 from flowc.api.variables.initializers import he_uniform as he_uniform
 from flowc.api.variables.initializers import lecun_normal as lecun_normal

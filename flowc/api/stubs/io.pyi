@@ -28,6 +28,7 @@ __all__ = [
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",
+    "gfile",
     "is_jpeg",
     "match_filenames_once",
     "matching_files",
@@ -88,3 +89,4 @@ from flowc.api.sparse.serialized import serialize_sparse as serialize_sparse
 from flowc.api.strings.text import decode_base64 as decode_base64
 from flowc.api.strings.text import encode_base64 as encode_base64
 
+from flowc.api.stubs import io_gfile as gfile

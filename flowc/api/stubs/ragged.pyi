@@ -1,6 +1,18 @@
 # Made by `make stub` from the tables of exports: not to be edited.
 __all__ = [
     "RaggedTensorValue",
+    "constant",
+    "constant_value",
+    "map_flat_values",
+    "placeholder",
+    "row_splits_to_segment_ids",
+    "segment_ids_to_row_splits",
 ]
+from flowc.api.ragged.ragged_factories import constant as constant
+from flowc.api.ragged.ragged_factories import constant_value as constant_value
+from flowc.api.ragged.ragged_factories import map_flat_values as map_flat_values
+from flowc.api.ragged.ragged_factories import placeholder as placeholder
+from flowc.api.ragged.ragged_factories import row_splits_to_segment_ids as row_splits_to_segment_ids
+from flowc.api.ragged.ragged_factories import segment_ids_to_row_splits as segment_ids_to_row_splits
 from flowc.api.ragged.ragged_tensor import RaggedTensorValue as RaggedTensorValue
 

@@ -5,9 +5,11 @@ __all__ = [
     "add",
     "concat",
     "expand_dims",
+    "eye",
     "fill_empty_rows",
     "from_dense",
     "mask",
+    "matmul",
     "maximum",
     "merge",
     "minimum",
@@ -20,6 +22,9 @@ __all__ = [
     "reset_shape",
     "reshape",
     "retain",
+    "segment_mean",
+    "segment_sqrt_n",
+    "segment_sum",
     "slice",
     "softmax",
     "sparse_dense_matmul",
@@ -28,6 +33,10 @@ __all__ = [
     "to_indicator",
     "transpose",
 ]
+import builtins
+from typing import Any
+from flowc.graph import Operation, Tensor
+from flowc.graph.indexed_slices import IndexedSlices
 from flowc.api.framework.composites import SparseTensor as SparseTensor
 from flowc.api.framework.composites import sparse_placeholder as placeholder
 from flowc.api.inputs.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
@@ -46,13 +55,21 @@ from flowc.api.sparse.sparse_changes import sparse_split as split
 from flowc.api.sparse.sparse_changes import sparse_to_indicator as to_indicator
 from flowc.api.sparse.sparse_changes import sparse_transpose as transpose
 from flowc.api.sparse.sparse_ops import from_dense as from_dense
+from flowc.api.sparse.sparse_ops import sparse_eye as eye
 from flowc.api.sparse.sparse_ops import sparse_reduce_max as reduce_max
 from flowc.api.sparse.sparse_ops import sparse_reduce_max_sparse as reduce_max_sparse
 from flowc.api.sparse.sparse_ops import sparse_reduce_sum as reduce_sum
 from flowc.api.sparse.sparse_ops import sparse_reduce_sum_sparse as reduce_sum_sparse
 from flowc.api.sparse.sparse_ops import sparse_retain as retain
 from flowc.api.sparse.sparse_ops import sparse_softmax as softmax
+from flowc.api.sparse.sparse_ops import sparse_tensor_dense_matmul as matmul
 from flowc.api.sparse.sparse_ops import sparse_tensor_dense_matmul as sparse_dense_matmul
 from flowc.api.sparse.sparse_ops import sparse_tensor_to_dense as to_dense
 from flowc.api.variables.variable_ops import sparse_mask as mask
 
+def segment_mean(data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None) -> Tensor:
+    """TensorFlow's `SparseSegmentMean`: rows of `data` at `indices` [n], combined by `segment_ids` [n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index out of range."""
+def segment_sqrt_n(data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None) -> Tensor:
+    """TensorFlow's `SparseSegmentSqrtN`: rows of `data` at `indices` [n], combined by `segment_ids` [n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index out of range."""
+def segment_sum(data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None) -> Tensor:
+    """TensorFlow's `SparseSegmentSum`: rows of `data` at `indices` [n], combined by `segment_ids` [n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index out of range."""

@@ -69,7 +69,7 @@ class FileWriter:
         self._add(_SUMMARY, _serialized(summary), global_step)
 
     def add_session_log(self, session_log: Any, global_step: int | None = None) -> None:
-        self._add(_SESSION_LOG, session_log.SerializeToString(), global_step)
+        self._add(_SESSION_LOG, _serialized(session_log), global_step)
 
     def add_graph(self, graph: Any, global_step: int | None = None, graph_def: Any = None) -> None:
         """`graph`: a Graph, or a GraphDef. Raises `TypeError` for anything else."""
@@ -196,7 +196,11 @@ class FileWriterCache:
 
 
 def _serialized(message: Any) -> bytes:
-    return message if isinstance(message, bytes) else message.SerializeToString()
+    if isinstance(message, bytes):
+        return message
+    if not hasattr(message, "SerializeToString"):
+        raise TypeError(f"A FileWriter takes messages or their bytes, found {message!r}")
+    return message.SerializeToString()
 
 
 def _record(content: bytes) -> bytes:

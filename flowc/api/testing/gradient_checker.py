@@ -17,6 +17,7 @@ from flowc.api.framework.basics import placeholder
 from flowc.api.training.gradients import gradients
 from flowc.dtypes import name_of
 from flowc.graph import Tensor
+from flowc.graph.building.conversion import as_tensor
 from flowc.graph.default import get_default_session
 from flowc.graph.gradients.operation import is_trainable
 from flowc.graph.indexed_slices import IndexedSlices
@@ -43,6 +44,7 @@ def compute_gradient(
     several = isinstance(x, list | tuple)
     xs, shapes = (list(x), list(x_shape)) if several else ([x], [x_shape])
     starts = list(x_init_value or [None] * len(xs)) if several else [x_init_value]
+    xs = [t if isinstance(t, Tensor) else as_tensor(t) for t in xs]  # variables as they are read
     session = get_default_session()
     if session is None:
         raise ValueError("compute_gradient needs a default session")

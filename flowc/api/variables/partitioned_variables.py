@@ -195,7 +195,9 @@ def _complete(request: VariableRequest) -> list[int]:
 def _partitions(partitioner: Partitioner, shape: Sequence[int], dtype: DType) -> list[int]:
     if not callable(partitioner):
         raise ValueError(f"Partitioner must be callable, but received: {partitioner}")
-    found = list(partitioner(shape=TensorShape(shape), dtype=dtype))
+    found = partitioner(shape=TensorShape(shape), dtype=dtype)
+    if not isinstance(found, Sequence):
+        raise ValueError(f"Partitioner must return a sequence, but saw: {found}")
     if len(found) != len(shape):
         raise ValueError(
             "Partitioner returned a partition list that does not match the Variable's rank: "
@@ -203,6 +205,11 @@ def _partitions(partitioner: Partitioner, shape: Sequence[int], dtype: DType) ->
         )
     if any(count < 1 for count in found):
         raise ValueError(f"Partitioner returned zero partitions for some axes: {found}")
+    if any(count > max(size, 1) for count, size in zip(found, shape)):
+        raise ValueError(
+            f"Partitioner returned more partitions than an axis is long: {found} for the shape "
+            f"{shape}"
+        )
     if sum(count > 1 for count in found) > 1:
         raise ValueError(f"Cannot slice a variable along more than one dimension: {shape}, {found}")
     return [int(count) for count in found]
@@ -261,11 +268,12 @@ def create_partitioned_variables(
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """Cuts `axis` into `num_shards` parts. A function of a shape and a dtype, which gives the
-    number of parts along each axis. Raises nothing."""
+    """Cuts `axis` into `num_shards` parts, or as many as it is long. A function of a shape and a
+    dtype, which gives the number of parts along each axis. Raises nothing."""
 
     def partitioner(shape: Any, **_: Any) -> list[int]:
-        return _along(axis, TensorShape(shape), num_shards)
+        sizes = TensorShape(shape)
+        return _along(axis, sizes, min(num_shards, sizes.as_list()[axis] or 0))
 
     return partitioner
 

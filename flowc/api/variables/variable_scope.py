@@ -191,7 +191,8 @@ def _found(name: str, **given: Any) -> Variable | PartitionedVariable:
     )
     if request.shape is not None:
         request.shape = TensorShape(request.shape)
-    if request.partitioner is None:
+    is_scalar = request.shape is not None and request.shape.ndims == 0
+    if request.partitioner is None or is_scalar:
         return get_single_variable(request)
     return get_partitioned_variable(request)
 

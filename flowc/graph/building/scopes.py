@@ -38,6 +38,11 @@ class Scopes:
         self.gradient_overrides: dict[str, str] = {}
         self.container = ""
 
+    @property
+    def empty(self) -> bool:
+        """Whether no block is open that takes new operations in."""
+        return not (self.controls or self.devices or self.colocations)
+
     def control_inputs(self, inputs: Iterable[Tensor]) -> list[Operation]:
         """The control inputs of a new operation. A block whose own operations feed it is left out:
         they wait already."""

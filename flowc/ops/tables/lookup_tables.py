@@ -242,7 +242,7 @@ remove_from_table = table_step(
 _FILE = ("key_index", "value_index", "vocab_size", "delimiter", "offset")
 _FILE_ATTRS = (
     "key_index: int >= -2, value_index: int >= -2, vocab_size: int >= -1 = -1, "
-    'delimiter: string = "\\t", offset: int = 0'
+    'delimiter: string = "\t", offset: int = 0'
 )
 initialize_from_file = table_step(
     "initialize_table_from_file",
