@@ -17,6 +17,7 @@ __all__ = [
     "stateless_gamma",
     "stateless_multinomial",
     "stateless_normal",
+    "stateless_parameterized_truncated_normal",
     "stateless_poisson",
     "stateless_truncated_normal",
     "stateless_uniform",
@@ -43,6 +44,7 @@ from flowc.api.random.random_ops import random_shuffle as shuffle
 from flowc.api.random.random_ops import random_uniform as uniform
 from flowc.api.random.random_ops import stateless_categorical as stateless_categorical
 from flowc.api.random.random_ops import stateless_multinomial as stateless_multinomial
+from flowc.api.random.random_ops import stateless_parameterized_truncated_normal as stateless_parameterized_truncated_normal
 from flowc.api.random.random_ops import stateless_random_gamma as stateless_gamma
 from flowc.api.random.random_ops import stateless_random_poisson as stateless_poisson
 from flowc.api.random.random_ops import stateless_random_uniform as stateless_uniform
