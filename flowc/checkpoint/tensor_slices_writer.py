@@ -37,12 +37,21 @@ def _extents(tensor: SavedTensor) -> Extents:
     return tensor.part.extents
 
 
+def _is_utf8(name: str) -> bool:
+    """Whether a name that was decoded holds no other bytes."""
+    return not any("\ud800" <= c <= "\udfff" for c in name)
+
+
 def _meta(tensors: Sequence[SavedTensor]) -> SavedTensorSlices:
     found: dict[str, SavedSliceMeta] = {}
     for tensor in tensors:
         shape = tensor.value.shape if tensor.part is None else tensor.part.shape
         meta = found.get(tensor.name)
         if meta is None:
+            if not _is_utf8(tensor.name):
+                raise InvalidArgumentError(
+                    f"{tensor.name!r} is no UTF-8, which the older format takes alone"
+                )
             meta = found[tensor.name] = SavedSliceMeta(
                 name=tensor.name, type=data_type(tensor.dtype)
             )

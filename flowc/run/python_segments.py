@@ -189,7 +189,8 @@ class _Checks:
 
     def __init__(self, record: Op, attrs: Mapping[str, Any], kinds: Sequence[DType]) -> None:
         self._record = record
-        self._attrs = attrs
+        inferred = record.signature.inferred_attrs  # what the operands say themselves
+        self._attrs = {name: value for name, value in attrs.items() if name not in inferred}
         self._kinds = kinds
         self._seen = set[tuple[tuple[int, ...], ...]]()
 

@@ -28,7 +28,7 @@ class InterpretedProgram:
     metadata = SimpleNamespace(on_device=())
 
     def __init__(self, c: Computation, options: Options, spec: ProgramSpec, *_: object) -> None:
-        self.spec = spec
+        self.spec, self.outputs = spec, spec.outputs
         self._c = c
 
     def limit_memory(self, limit: int | None) -> None:

@@ -229,7 +229,10 @@ def _infer_many(c: Inference) -> list[Dims]:
 def _check_last(c: Inference) -> None:
     dims = c.dims(0)
     if not dims or (isinstance(dims[-1], int) and dims[-1] != PARTS):
-        raise c.fail(f"Dimension must be {PARTS} but is {dims[-1] if dims else 'none'}")
+        raise c.fail(
+            f"Serialized sparse should have 3 as the last dimension {shown_dims(dims)}",
+            built=f"Dimension must be {PARTS} but is {dims[-1] if dims else 'none'}",
+        )
 
 
 def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, step: Op) -> Sequence[Bound]:
