@@ -84,7 +84,6 @@ REFUSED: dict[str, str] = {
         ),
         "a seed and a counter are two numbers",
     ),
-    "stateless_shuffle": "a counter is two numbers",
     "stateless_random_binomial": "a seed is two numbers",
     "histogram_fixed_width": "a range has two ends",
 }
