@@ -112,9 +112,7 @@ def _audio_of(tag: Array, tensor: Array, rate: float, most: int) -> Array:
 
 def _audio(tag: Array, tensor: Array, sample_rate: Array, *, max_outputs: int) -> Array:
     if sample_rate.size != 1:
-        raise InvalidArgumentError(
-            f"sample_rate must be one number, found {sample_rate.size}"
-        )
+        raise InvalidArgumentError(f"sample_rate must be one number, found {sample_rate.size}")
     return _audio_of(tag, tensor, float(sample_rate.reshape(-1)[0]), max_outputs)
 
 
