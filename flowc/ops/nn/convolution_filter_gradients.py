@@ -3,12 +3,14 @@ Conv3DBackpropFilterV2, DepthwiseConv2dNativeBackpropFilter.
 
 In: the input, the sizes of the weights, the gradient of the result. Out: records that decompose
 into a convolution of the input with the gradient, the batch being the channels that are summed
-over; with groups into one matrix product for each window element, depthwise into one sum.
+over; with groups and small windows into one matrix product for each window element, depthwise into
+one sum.
 Invariant: window and channels are known when compiling; batch and spatial sizes may be symbolic.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from flowc.ir.builder import Builder
     from flowc.ir.computation import Node, Value
 
+MOST_TAPS = 64  # of a window in groups, of which each becomes a product
+
 
 def _infer(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_rank(c, 0, rank)
@@ -62,13 +66,23 @@ def _padded(b: Builder, x: Value, geometry: SlidingWindow) -> Value:
     return b.pad(x, b.reshape(b.sizes((0, 0, *flat, 0, 0)), (x.type.rank, 2)))
 
 
-def _convolved(b: Builder, x: Value, dy: Value, dims: Dims, geometry: SlidingWindow) -> Value:
-    """The gradient as a convolution: channels for a batch, the batch for channels, the gradient of
-    the result for weights, steps and dilations exchanged."""
-    rank = len(dims) - 2
-    order = np.array([rank + 1, *range(1, rank + 1), 0], np.int32)
-    turned = b.transpose(_padded(b, x, geometry), order)
-    weights = b.transpose(dy, np.array([*range(1, rank + 1), 0, rank + 1], np.int32))
+def _convolved(
+    b: Builder, x: Value, dy: Value, dims: Dims, geometry: SlidingWindow, groups: int
+) -> Value:
+    """The gradient as a convolution: the channels of a group for a batch, the batch for channels,
+    the gradient of the result for weights, steps and dilations exchanged."""
+    *window, channels, outputs = dims
+    rank = len(window)
+    spatial = (*range(1, rank + 1),)
+    x = _padded(b, x, geometry)
+    if groups == 1:
+        turned = b.transpose(x, np.array([rank + 1, *spatial, 0], np.int32))
+    else:
+        batch, *sizes, _ = x.dims
+        parts = b.reshape(x, (batch, *sizes, groups, channels))
+        order = np.array([rank + 2, *spatial, rank + 1, 0], np.int32)
+        turned = b.reshape(b.transpose(parts, order), (channels, *sizes, groups * batch))
+    weights = b.transpose(dy, np.array([*spatial, 0, rank + 1], np.int32))
     attrs = {
         "strides": (1, *geometry.dilations, 1),
         "dilations": (1, *geometry.strides, 1),
@@ -77,10 +91,10 @@ def _convolved(b: Builder, x: Value, dy: Value, dims: Dims, geometry: SlidingWin
     convolution = b.conv2d if rank == 2 else b.conv3d
     made = convolution(turned, weights, **attrs)
     # Steps that do not reach the end of the input leave elements that no window has.
-    wanted = (dims[-2], *dims[:-2], dims[-1])
+    wanted = (channels, *window, outputs)
     if made.dims != wanted:
         made = b.slice(made, np.zeros(rank + 2, np.int32), b.sizes(wanted))
-    return b.transpose(made, np.array([*range(1, rank + 1), 0, rank + 1], np.int32))
+    return b.transpose(made, np.array([*spatial, 0, rank + 1], np.int32))
 
 
 def _taps(
@@ -131,8 +145,14 @@ def _lower(node: Node, depthwise: bool) -> Decompose:
         if not isinstance(x.dims[-1], int):
             x = with_known_sizes(b, x, (*x.dims[:-1], channels))
         geometry = sliding_window(x.dims[1:-1], window, attrs)
-        if not depthwise and x.dims[-1] == channels and any(n != 1 for n in window):
-            return _convolved(b, x, dy, dims, geometry)
+        inner = 1 if depthwise else channels
+        groups = x.dims[-1] // inner
+        # In groups each tap is a product of its own, which compiles for as long as there are taps.
+        is_small = math.prod(window) <= MOST_TAPS or len(window) > 2
+        few = (depthwise or groups > 1) and (is_small or not isinstance(x.dims[0], int))
+        if not few and any(n != 1 for n in window):
+            by_group = (*window, inner, dy.dims[-1])
+            return b.reshape(_convolved(b, x, dy, by_group, geometry, groups), dims)
         parts = _taps(b, x, window, geometry, dy.dims[1:-1])
         products = [one(b, part, dy, channels, outputs) for part in parts]
         return b.reshape(b.pack(*products, N=len(products)), dims)
