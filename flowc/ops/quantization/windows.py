@@ -280,9 +280,9 @@ def _infer_resize(c: Inference) -> list[Dims]:
         raise NeedsContent(f"{c.op.tf_name} needs sizes that are known: {c.inputs[0]} to {new}")
     if 0 in sizes:
         raise c.fail("input image must be of non-zero size")
-    if not all(n <= _MOST_PIXELS for n in sizes):
+    if max(int(n) for n in sizes) > _MOST_PIXELS:
         raise c.fail("input sizes must be between 0 and max int32")
-    if max(new) > _MOST_TABLED:
+    if max(int(n) for n in new) > _MOST_TABLED:
         raise ResourceExhaustedError(
             f"{c.op.tf_name} to {new[0]} x {new[1]} pixels; flowc computes where {_MOST_TABLED} of"
             " a row or column lie, and no more",

@@ -124,7 +124,7 @@ def _zeros(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Boun
 
 def _empty(x: Extractor, shape: Value, dtype: DType) -> SparseMatrix:
     rank = shape.dims[0] if len(shape.dims) == 1 else None
-    if rank not in (2, 3):
+    if not isinstance(rank, int) or rank not in (2, 3):
         raise InvalidArgumentError(
             f"a sparse matrix has 2 or 3 dims, found a shape of {shape.type}", node=x.name
         )
