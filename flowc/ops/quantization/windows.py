@@ -276,13 +276,15 @@ def _infer_resize(c: Inference) -> list[Dims]:
     check_image(c)
     batch, *sizes, channels = c.dims(0)
     new = new_size(c, 1, "output dimensions")
-    if not all(isinstance(n, int) for n in (*sizes, *new)):
+    old = [n for n in sizes if isinstance(n, int)]
+    wanted = [n for n in new if isinstance(n, int)]
+    if len(old) < 2 or len(wanted) < 2:
         raise NeedsContent(f"{c.op.tf_name} needs sizes that are known: {c.inputs[0]} to {new}")
     if 0 in sizes:
         raise c.fail("input image must be of non-zero size")
-    if max(int(n) for n in sizes) > _MOST_PIXELS:
+    if max(old) > _MOST_PIXELS:
         raise c.fail("input sizes must be between 0 and max int32")
-    if max(int(n) for n in new) > _MOST_TABLED:
+    if max(wanted) > _MOST_TABLED:
         raise ResourceExhaustedError(
             f"{c.op.tf_name} to {new[0]} x {new[1]} pixels; flowc computes where {_MOST_TABLED} of"
             " a row or column lie, and no more",
