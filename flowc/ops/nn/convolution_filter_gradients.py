@@ -146,7 +146,8 @@ def _lower(node: Node, depthwise: bool) -> Decompose:
             x = with_known_sizes(b, x, (*x.dims[:-1], channels))
         geometry = sliding_window(x.dims[1:-1], window, attrs)
         inner = 1 if depthwise else channels
-        groups = x.dims[-1] // inner
+        total = x.dims[-1]
+        groups = total // inner if isinstance(total, int) else 1
         # In groups each tap is a product of its own, which compiles for as long as there are taps.
         is_small = math.prod(window) <= MOST_TAPS or len(window) > 2
         few = (depthwise or groups > 1) and (is_small or not isinstance(x.dims[0], int))
