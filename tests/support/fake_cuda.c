@@ -24,7 +24,7 @@ static size_t used;
 static long fail_at = -1, calls;
 static char fail_text[64];
 static int fail_with, devices = 1, lost;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, running = PTHREAD_MUTEX_INITIALIZER;
 static struct { char *base, *start; size_t mapped, bytes; } blocks[BLOCKS];
 static size_t taken;
 
@@ -220,7 +220,9 @@ static int do_now(const Asked *a)
                 return 700;
             words[i] = (void *)(a->words + i);
         }
+        pthread_mutex_lock(&running); /* a kernel's threads and shared memory are static */
         a->entry(words, a->grid[0], a->grid[1], a->grid[2], a->grid[3], a->grid[4]);
+        pthread_mutex_unlock(&running);
     }
     return 0;
 }
