@@ -265,3 +265,22 @@ def test_line_numbers_beyond_64_bits(tmp_path: Path) -> None:
         session.run(start)
         found = r.LookupTableExportV2(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64)
         assert sorted(session.run(found)[1].tolist()) == [-(2**63), 2**63 - 1]
+
+
+@pytest.mark.parametrize("query", [b"select a from t \xe4", b"select 1; select 2"])
+def test_a_query_that_no_database_takes(tmp_path: Path, query: bytes) -> None:
+    (tmp_path / "rows.db").touch()
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        rows = r.SqlDataset(
+            driver_name="sqlite",
+            data_source_name=str(tmp_path / "rows.db"),
+            query=tf.constant([query])[0],
+            output_types=[tf.int64],
+            output_shapes=[[]],
+        )
+        graph.allow("files")
+        found = r.DatasetToSingleElement(
+            dataset=rows, output_types=[tf.int64], output_shapes=[[]]
+        )  # fmt: skip
+        with pytest.raises(InvalidArgumentError):
+            session.run(found)

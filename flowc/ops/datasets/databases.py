@@ -76,7 +76,7 @@ class _FoundRows(Items):
         try:
             rows = self._begun(run)
             found = [self._element(row) for row in islice(rows, count)]
-        except sqlite3.Error as error:
+        except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as error:
             raise _fault(error, self._query) from None
         self._passed += len(found)
         if not found:
@@ -126,7 +126,7 @@ def _connection(name: str) -> sqlite3.Connection:
     return found
 
 
-def _fault(error: sqlite3.Error, query: _Query) -> FlowcError:
+def _fault(error: Exception, query: _Query) -> FlowcError:
     code = getattr(error, "sqlite_errorcode", None)  # None: a query that Python refuses
     if code in (None, sqlite3.SQLITE_NOTADB):
         kind: type[FlowcError] = InvalidArgumentError
