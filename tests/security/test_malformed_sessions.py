@@ -284,3 +284,21 @@ def test_a_query_that_no_database_takes(tmp_path: Path, query: bytes) -> None:
         )  # fmt: skip
         with pytest.raises(InvalidArgumentError):
             session.run(found)
+
+
+def test_a_feature_list_under_a_name_of_other_bytes() -> None:
+    """No message has it."""
+    key = np.array(b"\xff\xfe", object)
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = r.ParseSingleSequenceExample(
+            serialized="",
+            feature_list_dense_missing_assumed_empty=np.zeros(0, object),
+            context_sparse_keys=[],
+            context_dense_keys=[],
+            feature_list_sparse_keys=[key],
+            feature_list_dense_keys=[],
+            context_dense_defaults=[],
+            debug_name="",
+            feature_list_sparse_types=[tf.int64],
+        )
+        assert session.run(found.feature_list_sparse_values[0]).tolist() == []

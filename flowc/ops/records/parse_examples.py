@@ -38,6 +38,14 @@ from flowc.ops.records.features import (
 WRONG_SPARSE = "Expected type: {wanted}, Actual type: {found}"
 
 
+def column_of(parts: Sequence[Parts], key: str) -> Column:
+    """What each example has under a key, None where it has not."""
+    try:
+        return [part.get(key) for part in parts]
+    except UnicodeEncodeError:  # no key of a message is
+        return [None] * len(parts)
+
+
 class ExampleBatch:
     """The examples of one call. `single`: of one example, which has no axis for it."""
 
@@ -47,10 +55,7 @@ class ExampleBatch:
         self.single = single
 
     def column(self, key: str) -> Column:
-        try:
-            return [part.get(key) for part in self.parts]
-        except UnicodeEncodeError:  # no key of a message is
-            return [None] * len(self.parts)
+        return column_of(self.parts, key)
 
     def where(self, i: int) -> str:
         name = self.names[i] if i < len(self.names) else "<unknown>"

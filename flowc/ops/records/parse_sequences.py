@@ -24,6 +24,7 @@ from flowc.ops.records.features import Array, Values, Wanted, read_values
 from flowc.ops.records.parse_examples import (
     ExampleBatch,
     check_keys,
+    column_of,
     dense_dims,
     parse,
     sparse_dims,
@@ -75,8 +76,7 @@ class FeatureLists:
 
     def read(self, key: str, dtype: DType, required: bool = False) -> Steps:
         rows: list[Sequence[bytes]] = []
-        for i, part in enumerate(self.parts):
-            found = part.get(key)
+        for i, found in enumerate(column_of(self.parts, key)):
             if found is None and required:
                 raise InvalidArgumentError(
                     f"Name: {_name(self.names, i)}, Feature list '{key}' is required but could not "
