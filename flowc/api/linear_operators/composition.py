@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 from flowc.api.arrays.shaping import concat, stack
-from flowc.api.framework.assertions import assert_proper_iterable
-from flowc.api.framework.scopes import group, name_scope
+from flowc.api.framework.scopes import group
 from flowc.api.linear_operators import batches
-from flowc.api.linear_operators.hints import always, arguments_of, of_all
+from flowc.api.linear_operators.combined import CombinedOperator
+from flowc.api.linear_operators.hints import Hints, always, arguments_of, of_all
 from flowc.api.linear_operators.linear_operator import LinearOperator
 from flowc.api.linear_operators.nested import LinearOperatorAdjoint
 from flowc.graph import Operation, Tensor, TensorShape
-
-
-def checked_operators(operators: Sequence[LinearOperator]) -> list[LinearOperator]:
-    """The operators that one is made of. Raises `ValueError` for none, `TypeError` for several
-    dtypes."""
-    assert_proper_iterable(operators)
-    found = list(operators)
-    if not found:
-        raise ValueError(f"Expected a non-empty list of operators. Found: {found}")
-    if any(operator.dtype != found[0].dtype for operator in found):
-        told = "   ".join(str((operator.name, operator.dtype)) for operator in found)
-        raise TypeError(f"Expected all operators to have the same dtype.  Found {told}")
-    return found
 
 
 def is_symmetric(operators: Sequence[LinearOperator]) -> bool:
@@ -47,10 +35,12 @@ def _are_adjoint(one: LinearOperator, other: LinearOperator) -> bool:
     )
 
 
-class LinearOperatorComposition(LinearOperator):
+class LinearOperatorComposition(CombinedOperator):
     """The product of `operators`, of one dtype, whose batches broadcast. The hints are as for
     `LinearOperator`. Raises `ValueError` for no operators, sizes that do not fit and hints that the
     operators contradict, `TypeError` for several dtypes."""
+
+    _between = "_o_"
 
     def __init__(
         self,
@@ -62,46 +52,32 @@ class LinearOperatorComposition(LinearOperator):
         name: str | None = None,
     ) -> None:
         parameters = arguments_of(locals())
-        self._operators = checked_operators(operators)
+        given = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        super().__init__(operators, given, name, parameters)
+
+    def _hints(self, given: Hints) -> Hints:
         message = "The composition of non-singular operators is always non-singular."
-        is_non_singular = of_all("is_non_singular", self._operators, is_non_singular, message)
+        is_non_singular = of_all("is_non_singular", self._operators, given.is_non_singular, message)
+        found = replace(given, is_non_singular=is_non_singular)
         symmetric = is_symmetric(self._operators)
         if symmetric or (len(self._operators) == 1 and self._operators[0].is_self_adjoint):
-            is_self_adjoint = always(
-                is_self_adjoint,
-                "The composition was determined to be self-adjoint but user provided incorrect "
-                "`False` hint.",
+            told = "The composition was determined to be self-adjoint but user provided incorrect"
+            found = replace(
+                found, is_self_adjoint=always(given.is_self_adjoint, f"{told} `False` hint.")
             )
         if symmetric:
             told = "The composition was determined have the form A @ A.H, hence it must be"
-            is_square = always(
-                is_square, f"{told} square. The user provided an incorrect `False` hint."
+            message = f"{told} square. The user provided an incorrect `False` hint."
+            found = replace(found, is_square=always(given.is_square, message))
+        if symmetric and is_non_singular:
+            told = "The composition was determined to be non-singular and have the form"
+            message = (
+                f"{told} A @ A.H, hence it must be positive-definite. The user provided an "
+                "incorrect `False` hint."
             )
-            if is_non_singular:
-                told = "The composition was determined to be non-singular and have the form"
-                is_positive_definite = always(
-                    is_positive_definite,
-                    f"{told} A @ A.H, hence it must be positive-definite. The user provided an "
-                    "incorrect `False` hint.",
-                )
-        if name is None:
-            name = "_o_".join(operator.name for operator in self._operators)
-        with name_scope(name):
-            super().__init__(
-                self._operators[0].dtype,
-                None,
-                is_non_singular,
-                is_self_adjoint,
-                is_positive_definite,
-                is_square,
-                name,
-                parameters,
-            )
-
-    @property
-    def operators(self) -> list[LinearOperator]:
-        """The factors, from the left."""
-        return self._operators
+            definite = always(given.is_positive_definite, message)
+            found = replace(found, is_positive_definite=definite)
+        return found
 
     def _shape(self) -> TensorShape:
         for left, right in zip(self.operators, self.operators[1:]):

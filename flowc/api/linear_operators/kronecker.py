@@ -9,20 +9,22 @@ from typing import Any
 from flowc.api.arrays.shaping import concat, matrix_transpose, reshape, stack
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.basics import cast
-from flowc.api.framework.scopes import group, name_scope
+from flowc.api.framework.scopes import group
 from flowc.api.linear_operators import batches
-from flowc.api.linear_operators.composition import checked_operators
-from flowc.api.linear_operators.hints import arguments_of, of_all
+from flowc.api.linear_operators.combined import CombinedOperator
+from flowc.api.linear_operators.hints import Hints, arguments_of
 from flowc.api.linear_operators.linear_operator import LinearOperator
 from flowc.api.math import elementwise as m
 from flowc.errors import InvalidArgumentError
 from flowc.graph import Dimension, Operation, Tensor, TensorShape
 
 
-class LinearOperatorKronecker(LinearOperator):
+class LinearOperatorKronecker(CombinedOperator):
     """The Kronecker product of `operators`, of one dtype, whose batches broadcast. The hints are as
     for `LinearOperator`. Raises `ValueError` for no operators and hints that they contradict,
     `TypeError` for several dtypes."""
+
+    _between = "_x_"
 
     def __init__(
         self,
@@ -34,33 +36,11 @@ class LinearOperatorKronecker(LinearOperator):
         name: str | None = None,
     ) -> None:
         parameters = arguments_of(locals())
-        self._operators = checked_operators(operators)
-        told = "The Kronecker product of {0} operators is always {0}."
-        given = {
-            "is_non_singular": (is_non_singular, "non-singular"),
-            "is_self_adjoint": (is_self_adjoint, "self-adjoint"),
-            "is_positive_definite": (is_positive_definite, "positive-definite"),
-        }
-        hints = {
-            hint: of_all(hint, self._operators, said, told.format(what))
-            for hint, (said, what) in given.items()
-        }
-        if name is None:
-            name = "_x_".join(operator.name for operator in self._operators)
-        with name_scope(name):
-            super().__init__(
-                self._operators[0].dtype,
-                None,
-                is_square=is_square,
-                name=name,
-                parameters=parameters,
-                **hints,
-            )
+        given = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        super().__init__(operators, given, name, parameters)
 
-    @property
-    def operators(self) -> list[LinearOperator]:
-        """The factors."""
-        return self._operators
+    def _hints(self, given: Hints) -> Hints:
+        return self._as_all(given, "Kronecker product", "positive-definite")
 
     def _shape(self) -> TensorShape:
         batch = batches.common_shape([operator.batch_shape for operator in self.operators])
