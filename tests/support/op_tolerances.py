@@ -86,6 +86,11 @@ COMPILED: dict[str, Closeness] = {
     **dict.fromkeys(_TERMS.split(), _SPECIAL),
     **dict.fromkeys(_MATRICES.split(), _FACTORS),
     "pow": Closeness(16),
+    # The phase of numbers to 1,000 is rounded: 23 ulp were seen in f64.
+    **dict.fromkeys(
+        ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"),
+        Closeness(64, of_largest=True, half=1),
+    ),
     # A series and its derivative, in another order than the reference sums them.
     **dict.fromkeys(
         ("igamma_grad_a", "random_gamma_grad", "gamma_derivative", "gamma_number_derivative"),

@@ -241,6 +241,7 @@ floor_div = _pair(
     gradient=no_gradient,
     content=True,
     examples=_QUOTIENTS,
+    rounds_each_step=True,  # a half's quotient may round up to a whole number
 )
 
 floor_mod = _pair(

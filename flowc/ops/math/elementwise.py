@@ -52,15 +52,19 @@ def widened(x: Array) -> Array:
     return x.astype(np.float32) if x.dtype in HALVES else x
 
 
-def numpy_reference(function: Callable[..., Any]) -> Callable[..., Array]:
+def numpy_reference(
+    function: Callable[..., Any], rounds_each_step: bool = False
+) -> Callable[..., Array]:
     """A reference whose output has the dtype of its first input, or bool if the function says so.
 
-    Object arrays (sizes) pass through as they are.
+    Halves are computed in f32 and rounded once, unless the function `rounds_each_step`. Object
+    arrays (sizes) pass through as they are.
     """
 
     def reference(*arrays: Array, **attrs: Any) -> Array:
         dtype = np.asarray(arrays[0]).dtype
-        wide = [widened(a) for a in map(np.asarray, arrays)]
+        given = [np.asarray(a) for a in arrays]
+        wide = given if rounds_each_step else [widened(a) for a in given]
         with np.errstate(all="ignore"):
             found = np.asarray(function(*wide, **attrs))
             if dtype.kind == "O" or found.dtype == np.bool_:
@@ -92,6 +96,7 @@ def map_op(
     examples: tuple[str, ...] = (),
     content: bool | Callable[..., Any] = False,
     aliases: tuple[str, ...] = (),
+    rounds_each_step: bool = False,
 ) -> Op:
     """Defines an elementwise op; `reference` is wrapped by `numpy_reference`."""
     return define(
@@ -99,7 +104,7 @@ def map_op(
         tf,
         infer=infer,
         lowering=Elementwise(expr),
-        reference=numpy_reference(reference),
+        reference=numpy_reference(reference, rounds_each_step),
         gradient=gradient,
         traits=frozenset(traits),
         examples=examples,
