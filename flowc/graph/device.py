@@ -82,7 +82,7 @@ def parse_device(name: str) -> DeviceSpec:
             found["device_index"] = _index(words[1], name) if len(words) == 2 else None
         else:
             raise ValueError(f"Unknown attribute '{words[0]}' is encountered while parsing the "
-                             f"device name '{name}'.")  # fmt: skip
+                             f"device spec: '{name}'.")  # fmt: skip
     return DeviceSpec(**found)
 
 

@@ -24,6 +24,7 @@ from flowc.errors import (
 )
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.default import get_default_graph
+from flowc.graph.device import parse_device
 from flowc.graph.encode import as_kind
 from flowc.graph.graph import PRODUCER, Graph
 from flowc.graph.naming import OPERATION_NAME
@@ -96,7 +97,7 @@ def extend_graph(graph: Graph, graph_def: bytes) -> None:
     nodes, rest, where = _read(part)
     _check_versions(rest, where)
     added = list(nodes)
-    names = {node.name for node, _ in added}
+    names = dict.fromkeys(node.name for node, _ in added)
     for name in names:
         if name in graph:
             raise InvalidArgumentError(
@@ -178,14 +179,16 @@ def _check_versions(rest: GraphDef, where: str) -> None:
 
 
 def _complete(operations: Collection[Operation]) -> None:
-    """Checks operations against the signatures of their ops, and fills in defaults of attrs. Those
-    that only runtimes make are left for whoever needs them."""
+    """Checks operations against the signatures of their ops, fills in defaults of attrs and writes
+    devices in full. Those that only runtimes make are left for whoever needs them."""
     operations = [op for op in operations if not op.type.startswith("_")]
     for op in operations:
         if not OPERATION_NAME.fullmatch(op.name):
             raise InvalidModelError(
                 f"Node '{op.name}': Node name contains invalid characters", node=op.name
             )
+        if op.device:
+            op.device = parse_device(op.device).to_string()
         _check_known(op)
         signature = signature_of(op.type)
         for key, attr in {} if signature is None else signature.attrs.items():
