@@ -77,9 +77,6 @@ class CheckpointReader:
     def __len__(self) -> int:
         return len(self._source.shapes)
 
-    def has(self, name: str) -> bool:
-        return name in self._source.shapes
-
     def dtype(self, name: str) -> DType:
         self._check(name)
         return self._source.dtype(name)

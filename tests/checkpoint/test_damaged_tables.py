@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from bundle_files import block, entry, table, varint, write_bundle
 
+from flowc import dtypes
+from flowc.checkpoint.bundle_writer import SavedTensor
+from flowc.checkpoint.bundle_writer import write_bundle as write_bundle_of_tensors
 from flowc.checkpoint.locate import (
     checkpoint_beside,
     find_checkpoint,
@@ -99,6 +102,7 @@ def test_tables_that_cannot_be(content: bytes, text: str) -> None:
         (BundleHeaderProto(num_shards=0), DataLossError, "0 shards"),
         (BundleHeaderProto(num_shards=1 << 30), DataLossError, "shards"),
         (BundleHeaderProto(num_shards=1, version={"min_consumer": 2}), InvalidModelError, "2, flo"),
+        (BundleHeaderProto.FromString(b"\x08\x01\x10\x07"), DataLossError, "byte order 7"),
     ],
 )
 def test_headers_that_cannot_be(
@@ -157,6 +161,26 @@ def test_strings_that_cannot_be(tmp_path: Path) -> None:
         (_strings(b"ab", b"c")[:2] + b"\0\0\0\0abc", 2, "checksum"),
     ):
         prefix = write_bundle(tmp_path / "m", {"a": entry(data, [count], dtype=7)}, data)
+        with pytest.raises(DataLossError, match=text):
+            CheckpointReader(prefix).read("a")
+
+
+def test_variants_that_cannot_be(tmp_path: Path) -> None:
+    """Handles and lists of a state: each message with its length and its own checksum."""
+    kind = int(DataType.DT_VARIANT)
+    messages = np.array([b"one", b"", b"three"], object)
+    saved = str(tmp_path / "saved")
+    write_bundle_of_tensors(saved, [SavedTensor("a", messages, dtypes.variant)])
+    assert CheckpointReader(saved).read("a").tolist() == messages.tolist()
+    data = Path(f"{saved}.data-00000-of-00001").read_bytes()
+    for found, count, text in (
+        (data, 100, "100 variants in"),
+        (b"\xff" * 12, 2, "the length of a variant is cut off"),
+        (data.replace(b"one", b"0ne"), 3, "checksum of a variant"),
+        (data[:9], 3, "checksum of a variant|cut off"),
+        (data, 2, "tensor 'a'"),
+    ):
+        prefix = write_bundle(tmp_path / "m", {"a": entry(found, [count], dtype=kind)}, found)
         with pytest.raises(DataLossError, match=text):
             CheckpointReader(prefix).read("a")
 

@@ -26,6 +26,7 @@ from flowc.checkpoint.bundle_writer import SavedTensor, merge_bundles, write_bun
 from flowc.checkpoint.names import data_files
 from flowc.checkpoint.reader import CheckpointReader
 from flowc.checkpoint.slices import parse_part
+from flowc.checkpoint.state_file import MOST_STATE, read_state, state_of, write_state
 from flowc.checkpoint.table import read_table
 from flowc.checkpoint.table_writer import BLOCK, table_pieces
 from flowc.checkpoint.tensor_slices_writer import write_tensor_slices
@@ -34,10 +35,12 @@ from flowc.errors import (
     DataLossError,
     FlowcError,
     InvalidArgumentError,
+    InvalidModelError,
     NotFoundError,
     PermissionDeniedError,
     ResourceExhaustedError,
     UnknownError,
+    UnsupportedError,
 )
 
 KINDS = [d for d in dtypes.ALL if d not in (dtypes.resource, dtypes.variant)]
@@ -115,6 +118,41 @@ def test_tensors_that_do_not_go_together(
     with pytest.raises(InvalidArgumentError, match=message):
         write(str(tmp_path / "m"), tensors)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("write", [write_bundle, write_tensor_slices])
+def test_what_has_no_content(write: Write, tmp_path: Path) -> None:
+    handle = SavedTensor("handle", np.array([None], object), dtypes.resource)
+    with pytest.raises(UnsupportedError, match="tensor 'handle' is a resource, which has no"):
+        write(str(tmp_path / "m"), [handle])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_older_format_takes_names_of_utf_8(tmp_path: Path) -> None:
+    name = b"\xff".decode("utf-8", "surrogateescape")
+    with pytest.raises(InvalidArgumentError, match="is no UTF-8, which the older format takes"):
+        write_tensor_slices(str(tmp_path / "m"), [SavedTensor(name, np.zeros(1), dtypes.f64)])
+
+
+def test_the_state_of_a_folder(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    assert read_state(path) is None
+    state = state_of(str(tmp_path), "b", ["a"], [1.0, 2.0], 3.0)
+    write_state(path, state)
+    assert read_state(path) == state
+    assert list(state.all_model_checkpoint_paths) == ["a", "b"]
+    near = state_of("there", os.path.abspath("there/b"), ["there/a"])
+    assert list(near.all_model_checkpoint_paths) == ["a", os.path.abspath("there/b")]
+    with pytest.raises(ValueError, match="timestamps, if provided, must match checkpoint paths"):
+        state_of(str(tmp_path), "b", ["a"], [1.0])
+    for content, text in ((b"\xff", "no checkpoint state"), (b"model: {", "no checkpoint state")):
+        path.write_bytes(content)
+        with pytest.raises(InvalidModelError, match=text):
+            read_state(path)
+    path.write_bytes(b"")
+    os.truncate(path, MOST_STATE + 1)
+    with pytest.raises(InvalidModelError, match="16777217 bytes are no checkpoint state"):
+        read_state(path)
 
 
 def test_one_prefix_again_and_again(tmp_path: Path) -> None:

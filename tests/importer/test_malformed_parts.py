@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from bundle_files import varint
 from google.protobuf import text_format
 
 from flowc.encoding.tensor_proto import MappedTensor
@@ -13,10 +15,12 @@ from flowc.encoding.wire import FileBytes
 from flowc.errors import InvalidModelError, UsageError
 from flowc.graph import Graph
 from flowc.graph.attrs import AttrPlaceholder
+from flowc.importer import formats
 from flowc.importer.attr_value import check_attr, decode_attr, decode_shape
+from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.functions import read_function
 from flowc.importer.import_meta_graph import import_meta_graph_def, read_meta_graph_def
-from flowc.importer.metagraph import meta_graph_of_message, read_meta_graph
+from flowc.importer.metagraph import meta_graph_of_message, read_graph_def, read_meta_graph
 from flowc.proto.graph_pb2 import AttrValue, FunctionDef, GraphDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
 from flowc.proto.tensor_pb2 import DataType, TensorProto
@@ -217,3 +221,68 @@ def test_scopes_and_devices() -> None:
     unbound = "collection_def { key: 'unbound_inputs' value { bytes_list { value: '$in' } } }"
     with pytest.raises(ValueError, match=r"Graph contains unbound inputs: \$in\. Must provide"):
         import_meta_graph_def(meta(unbound), graph)
+
+
+def field(number: int, content: bytes) -> bytes:
+    return bytes([number << 3 | 2]) + varint(len(content)) + content
+
+
+def big_node(entry: bytes) -> GraphDef:
+    node = field(1, b"c") + field(2, b"Const") + field(5, entry)
+    dtype = AttrValue(type=DataType.DT_FLOAT).SerializeToString()
+    content = field(1, node + field(5, field(1, b"dtype") + field(2, dtype)))
+    return read_graph_def(FileBytes(memoryview(content), "big")).as_graph_def()
+
+
+NUMBERS = np.arange(2000, dtype=np.float32)
+TENSOR = field(
+    8,
+    bytes([1 << 3, DataType.DT_FLOAT])
+    + field(2, field(2, bytes([1 << 3]) + varint(NUMBERS.size)))
+    + field(4, NUMBERS.tobytes()),
+)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        field(1, b"value") + field(2, TENSOR),
+        field(2, TENSOR) + field(1, b"value"),
+        field(1, b"value") + field(2, TENSOR + field(8, b"")),
+    ],
+)
+def test_big_constants_in_other_orders(entry: bytes) -> None:
+    """What is not written as usual is parsed as a whole."""
+    (node,) = big_node(entry).node
+    assert node.attr["value"].tensor.tensor_content == NUMBERS.tobytes()
+
+
+@pytest.mark.parametrize("entry", [field(1, b"\xff") + field(2, TENSOR), TENSOR[:-3]])
+def test_big_constants_that_cannot_be(entry: bytes) -> None:
+    with pytest.raises(InvalidModelError):
+        big_node(entry)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (field(1, b"\xff\xff"), Kind.GRAPH),
+        (field(1, b"a") + field(1, b"b"), Kind.GRAPH),
+        (field(2, b"\xff"), Kind.GRAPH),
+        (field(2, field(1, field(1, b"x") + field(2, b"NoOp"))), Kind.META_GRAPH),
+        (field(2, field(1, field(1, b"x y") + field(2, b"NoOp"))), Kind.GRAPH),
+        (field(2, field(1, b"\xff\xff")), Kind.GRAPH),
+        (bytes([1 << 3, 1]) + field(2, b""), Kind.SAVED_MODEL),
+    ],
+)
+def test_kinds_of_messages(content: bytes, kind: Kind) -> None:
+    assert detect(FileBytes(memoryview(content), "m"))[0] is kind
+
+
+def test_no_kind_of_message() -> None:
+    with pytest.raises(InvalidModelError, match="neither a GraphDef, a MetaGraphDef nor a SavedM"):
+        detect(FileBytes(memoryview(field(9, b"a" * 20)), "m"))
+    with pytest.raises(InvalidModelError, match="bytes of text are beyond the limit"):
+        text = FileBytes(memoryview(b" " * 2000), "m")
+        with patch.object(formats, "MAX_TEXT", 1000):
+            parse_text(text, Kind.GRAPH, Encoding.TEXT)
