@@ -22,6 +22,7 @@ from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 
 ONCE_AT_FAULT = [
+    "batch_matrix_band_part",
     "batch_norm_with_global_normalization",
     "batch_to_space_nd",
     "concat_offset",

@@ -212,7 +212,7 @@ define(
 define(
     "batch_matrix_band_part",
     "BatchMatrixBandPart(input: T, num_lower: i64, num_upper: i64; T: type) -> band: T",
-    infer=lambda c: c.dims(0),
+    infer=lambda c: op_named("matrix_band_part").infer(c),
     lowering=Decompose(lambda b, node: b.matrix_band_part(*node.inputs)),
     reference=lambda x, low, high: _band(x, low, high),
     examples=("f32[2,3,4] i64[]=1 i64[]=0",),
