@@ -33,7 +33,7 @@ fuzz: $(DEV_INSTALLED) ## random and malformed graphs, FUZZ of each kind, and ev
 	  -k "(fuzz or flipped or compiled_code or serves_every_size or matrices) and not fuzzed_graphs"
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py \
 	  $$(($(FUZZ) * 131072 / 1000)) --jobs $(JOBS) --log docs/fuzz.log
-	for kind in calls rows feeds; do \
+	for kind in calls rows feeds files; do \
 	  PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py --of $$kind \
 	    $$(($(FUZZ) * 16384 / 1000)) --jobs $(JOBS) --log docs/fuzz-$$kind.log || exit 1; done
 	for kind in feeds-of-ops feeds-of-rows; do \

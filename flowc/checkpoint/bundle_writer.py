@@ -104,7 +104,7 @@ def merge_bundles(parts: Sequence[str], prefix: str, allow_missing: bool = False
 
     Raises as `write_bundle`, and `NotFoundError` for a part that is missing unless that is
     allowed; `InvalidArgumentError` for a tensor that two of them have."""
-    found = [p for p in parts if not allow_missing or index_path(p).is_file()]
+    found = [p for p in parts if not allow_missing or os.path.isfile(index_path(p))]
     readers = [BundleReader(p) for p in found]
     entries: dict[bytes, BundleEntryProto] = {}
     moves: list[Path] = []
@@ -182,7 +182,7 @@ def remove_leftovers(folder: Path) -> None:
     for name, path in abandoned(folder):
         if name.endswith(".index"):
             prefix = str(folder / name.removesuffix(".index"))
-            is_damaged = index_path(prefix).exists() and shard_count(prefix) is None
+            is_damaged = os.path.exists(index_path(prefix)) and shard_count(prefix) is None
             if not is_damaged:
                 remove_data_but(prefix, shard_count(prefix))
             path.unlink(missing_ok=True)

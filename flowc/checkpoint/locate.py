@@ -24,10 +24,10 @@ def v1_files(prefix: str, within: Path | None = None) -> list[Path]:
     """The files of a V1 checkpoint of this name: the file itself, or its shards, which a name with
     `?` for the digits means, too."""
     path = Path(prefix)
-    if path.exists() and not path.is_dir():
+    if os.path.exists(path) and not os.path.isdir(path):
         return [path] if _is_v1(path, within) else []
     stem = without_shard(path.name.removesuffix("-?????-of-?????"))
-    if not path.parent.is_dir() or not lies_within(path.parent, within):
+    if not os.path.isdir(path.parent) or not lies_within(path.parent, within):
         return []
     pattern = re.compile(re.escape(stem) + r"-\d{5}-of-\d{5}")
     found = sorted(p for p in path.parent.iterdir() if pattern.fullmatch(p.name))
@@ -42,7 +42,7 @@ def _is_v1(path: Path, within: Path | None) -> bool:
 
 def has_checkpoint(prefix: str, within: Path | None = None) -> bool:
     """Whether there are files of a checkpoint of this prefix."""
-    return Path(prefix + ".index").exists() or bool(v1_files(prefix, within))
+    return os.path.exists(prefix + ".index") or bool(v1_files(prefix, within))
 
 
 def latest_checkpoint(folder: str | os.PathLike[str], *, allow_links: bool = False) -> str | None:
@@ -52,7 +52,7 @@ def latest_checkpoint(folder: str | os.PathLike[str], *, allow_links: bool = Fal
     that a folder that was moved or copied still works.
     """
     state_file = Path(folder) / STATE_FILE
-    if not state_file.exists():
+    if not os.path.exists(state_file):
         return None
     # Late: it takes as long as reading a model.
     from flowc.checkpoint.state_file import read_state
@@ -75,7 +75,7 @@ def latest_checkpoint(folder: str | os.PathLike[str], *, allow_links: bool = Fal
 def folder_of(named: str | os.PathLike[str]) -> Path:
     """The folder that the files of a checkpoint lie in, as the user named it."""
     path = Path(named)
-    return path if path.is_dir() else path.parent
+    return path if os.path.isdir(path) else path.parent
 
 
 def find_checkpoint(named: str | os.PathLike[str], *, allow_links: bool = False) -> str:
@@ -83,9 +83,9 @@ def find_checkpoint(named: str | os.PathLike[str], *, allow_links: bool = False)
     folder. Raises `NotFoundError`."""
     path = Path(named)
     within = None if allow_links else folder_of(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         found = latest_checkpoint(path, allow_links=allow_links)
-        if found is None and (path / "variables" / "variables.index").exists():
+        if found is None and os.path.exists(path / "variables" / "variables.index"):
             found = str(path / "variables" / "variables")
         if found is None:
             found = _only_index(path)
@@ -115,7 +115,7 @@ def checkpoint_beside(model: Path, *, allow_links: bool = False) -> str | None:
     """The checkpoint of a graph file that names none: of the same stem (`model.meta`), else the
     one that the folder's state file names, else the folder's only one."""
     prefix = str(model.with_suffix(""))
-    if model.suffix and Path(prefix + ".index").exists():
+    if model.suffix and os.path.exists(prefix + ".index"):
         return prefix
     if model.suffix == ".meta" and v1_files(prefix, None if allow_links else model.parent):
         return prefix
@@ -126,7 +126,7 @@ def checkpoint_beside(model: Path, *, allow_links: bool = False) -> str | None:
 def variables_of(saved_model: Path) -> str | None:
     """The checkpoint of a SavedModel, of which the file of the graph is given."""
     index = variables_index(saved_model)
-    return str(index.with_suffix("")) if index.exists() else None
+    return str(index.with_suffix("")) if os.path.exists(index) else None
 
 
 def variables_index(saved_model: Path) -> Path:

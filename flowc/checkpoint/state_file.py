@@ -23,7 +23,7 @@ def read_state(path: Path, within: Path | None = None) -> CheckpointState | None
     `InvalidModelError`."""
     from google.protobuf import text_format  # late: it takes as long as reading a model
 
-    if not path.exists() or path.is_dir():
+    if not os.path.exists(path) or os.path.isdir(path):
         return None
     file = PlainFile(path, within)
     if len(file) > MOST_STATE:

@@ -65,7 +65,7 @@ def load_library(library_location: str | os.PathLike[str]) -> None:
     """Loads the ops and kernels of a library, or of every `.so` in a folder. Raises as
     `load_op_library` does."""
     path = Path(library_location)
-    files = sorted(path.glob("*.so")) if path.is_dir() else [path]
+    files = sorted(path.glob("*.so")) if os.path.isdir(path) else [path]
     if not files:
         raise NotFoundError(f"{path}: no libraries in the folder")
     for file in files:

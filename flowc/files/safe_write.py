@@ -73,7 +73,7 @@ def abandoned(folder: Path) -> Iterator[tuple[str, Path]]:
     Who asks removes them; they stay locked until it asks for the next."""
     for found in sorted(folder.iterdir()):
         match = _BESIDE.fullmatch(found.name)
-        if match is None or found.is_symlink() or not found.is_file():
+        if match is None or found.is_symlink() or not os.path.isfile(found):
             continue
         try:
             with found.open("rb") as file:
@@ -108,7 +108,7 @@ def check_place(path: Path) -> None:
 
 def make_folder(path: Path) -> None:
     """Makes a folder for files, if it is not there. Raises `UsageError` or `OSError`."""
-    if path.is_symlink() or not path.is_dir():
+    if path.is_symlink() or not os.path.isdir(path):
         _check_kind(path)
         with _naming(path, None, str(path.parent)):
             path.mkdir(exist_ok=True)
@@ -187,7 +187,7 @@ def _check_kind(path: Path) -> None:
     """A link, folder or device is not replaced."""
     if "\0" in str(path):
         raise UsageError(f"{str(path)!r}: no file has such a name")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
     if path.parent.resolve() == _DEVICES:
         raise _refusal(path, f"{_DEVICES} is for devices")

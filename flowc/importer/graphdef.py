@@ -155,8 +155,14 @@ def _read_operation(
     op = Operation(graph, sys.intern(node.op), full_name, attrs)
     op.device = node.device
     op.encoded = node
-    if prefix and "_class" in encoded:
-        attrs["_class"] = [_prefixed(group, prefix) for group in attrs["_class"]]
+    groups = attrs.get("_class", [])  # of operations that are placed together
+    if not isinstance(groups, list) or not all(isinstance(group, bytes) for group in groups):
+        raise InvalidModelError(
+            f"{where}: node {name!r} has {groups!r} as its attr '_class', expected a list of texts",
+            node=name,
+        )
+    if prefix and groups:
+        attrs["_class"] = [_prefixed(group, prefix) for group in groups]
     graph.add_read_operation(op)
     return op
 

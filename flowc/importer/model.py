@@ -45,7 +45,7 @@ class ModelRequest:
         changed just now or are not there."""
         path = Path(self.path)
         try:
-            file = saved_model_file(path) if path.is_dir() else path
+            file = saved_model_file(path) if os.path.isdir(path) else path
             files = [file]
             folder = file.parent if self.checkpoint is None else folder_of(self.checkpoint)
             for prefix in self._prefixes(file):
@@ -74,7 +74,7 @@ class ModelRequest:
 def saved_model_file(folder: Path) -> Path:
     """The message of a SavedModel folder. Raises `NotFoundError` where it holds none."""
     for name in ("saved_model.pb", "saved_model.pbtxt", "saved_model.json"):
-        if (folder / name).exists():
+        if os.path.exists(folder / name):
             return folder / name
     metas = sorted(p.name for p in folder.glob("*.meta"))
     raise NotFoundError(

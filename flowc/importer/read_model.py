@@ -7,6 +7,7 @@ and unless links are allowed no link is followed out of the folder that holds th
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,10 +66,10 @@ def read_model(model: ModelRequest) -> Graph:
     one, `UnknownNameError` for tags or a signature that the model does not have.
     """
     path, checkpoint, tags = Path(model.path), model.checkpoint, model.tags
-    within = path if path.is_dir() and not model.allow_links else None
-    file = saved_model_file(path) if path.is_dir() else path
+    within = path if os.path.isdir(path) and not model.allow_links else None
+    file = saved_model_file(path) if os.path.isdir(path) else path
     meta_file = Path(f"{path}.meta")
-    if not file.exists() and meta_file.is_file():
+    if not os.path.exists(file) and os.path.isfile(meta_file):
         raise NotFoundError(f"{path}: no such file", hint=f"name the file: {meta_file}")
     region = open_region(file, within)
     kind, encoding = detect(region)

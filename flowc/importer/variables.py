@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 
 from flowc.checkpoint.reader import CheckpointReader
 from flowc.checkpoint.slices import parse_part
+from flowc.dtypes import DType
 from flowc.errors import DataLossError, InvalidModelError
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import has_trait
@@ -47,8 +48,8 @@ class VariableValues(Mapping[str, np.ndarray]):
         value = self._reader.read(stored.key, stored.part)
         if has_trait(op.type, "saved_bytes"):
             return value
-        dtype, shape = op.attrs.get("dtype"), op.attrs.get("shape")
-        wanted = None if shape is None else tuple(shape)
+        dtype: DType | None = _attr(op, "dtype", DType)
+        wanted: tuple[int | None, ...] | None = _attr(op, "shape", tuple)
         if (dtype is not None and dtype.numpy != value.dtype) or not _fits(value.shape, wanted):
             raise InvalidModelError(
                 f"{self._reader.prefix}: tensor {stored.key!r} is "
@@ -86,8 +87,20 @@ def object_operations(graph: Graph) -> list[Operation]:
     return [op for op in graph.get_operations() if has_trait(op.type, "saved_bytes")]
 
 
+def _attr(op: Operation, name: str, kind: type[Any]) -> Any:
+    """An attr of a variable, None where it has none. Raises `InvalidModelError` for one of another
+    kind."""
+    value = op.attrs.get(name)
+    if value is None or isinstance(value, kind):
+        return value
+    raise InvalidModelError(
+        f"variable {op.name!r}: its attr {name!r} is {value!r}, which is no {kind.__name__}",
+        node=op.name,
+    )
+
+
 def _shared_name(op: Operation) -> str:
-    name = op.attrs.get("shared_name") or b""
+    name: bytes = _attr(op, "shared_name", bytes) or b""
     return name.decode("utf-8", "replace") or op.name
 
 

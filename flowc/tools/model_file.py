@@ -58,12 +58,12 @@ class ModelFile:
 def read_model_file(path: Path, tags: str | None = None, allow_links: bool = False) -> ModelFile:
     """Reads a model. `tags`: those of the SavedModel's graph that is meant. Raises as
     `load_graph`."""
-    within = path if path.is_dir() and not allow_links else None
-    region = open_region(saved_model_file(path) if path.is_dir() else path, within)
+    within = path if os.path.isdir(path) and not allow_links else None
+    region = open_region(saved_model_file(path) if os.path.isdir(path) else path, within)
     kind, encoding = detect(region)
     if tags is not None and kind is not Kind.SAVED_MODEL:
         raise UsageError(f"{path}: tags select a graph of a SavedModel, and this is a {kind}")
-    if kind is Kind.SAVED_MODEL and not path.is_dir():
+    if kind is Kind.SAVED_MODEL and not os.path.isdir(path):
         raise UsageError(f"{path}: name the folder of the SavedModel", hint=str(path.parent))
     if encoding is Encoding.BINARY:
         message = parse(MESSAGES[kind], bytes(region.view), region)
@@ -81,9 +81,9 @@ def check_out(model: ModelFile, out: Path) -> None:
     """Raises `UsageError` where `write_model_file` would refuse a SavedModel's place."""
     if model.kind is not Kind.SAVED_MODEL:
         return
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if os.path.exists(out) and (not os.path.isdir(out) or any(out.iterdir())):
         raise UsageError(f"-o {out}: this is there, and a SavedModel is a folder of its own")
-    if not out.parent.is_dir():
+    if not os.path.isdir(out.parent):
         raise UsageError(f"cannot write {out}: there is no folder {out.parent}")
 
 
@@ -100,12 +100,12 @@ def write_model_file(model: ModelFile, out: Path) -> list[str]:
         for item in sorted(model.path.iterdir()):
             if item.name in (*_SAVED_MODEL_FILES.values(), "saved_model.json", FINGERPRINT):
                 continue
-            if item.is_dir() and not item.is_symlink():
+            if os.path.isdir(item) and not item.is_symlink():
                 shutil.copytree(item, beside / item.name, symlinks=True)
             else:
                 shutil.copy2(item, beside / item.name, follow_symlinks=False)
             notes.append(f"kept {item.name}")
-        if (model.path / FINGERPRINT).exists():
+        if os.path.exists(model.path / FINGERPRINT):
             notes.append(f"dropped {FINGERPRINT}: it is that of the old graph")
         name = _SAVED_MODEL_FILES.get(model.encoding, "saved_model.pb")
         write_message(model.message, beside / name, model.encoding)

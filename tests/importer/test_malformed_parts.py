@@ -135,6 +135,16 @@ def test_no_signature(signature: str, said: str) -> None:
         read_function(definition)
 
 
+@pytest.mark.parametrize("groups", ["i: 3", "list { i: 3 }", "list { s: 'a' i: 3 }"])
+def test_groups_of_operations_are_texts(groups: str) -> None:
+    wrong = meta()
+    text_format.Parse(groups, wrong.graph_def.node[0].attr["_class"])
+    with pytest.raises(InvalidModelError, match="'_class'"):
+        meta_graph_of_message(wrong, "m")
+    with pytest.raises(InvalidModelError, match="'_class'"):
+        import_meta_graph_def(wrong, Graph(), scope="a")
+
+
 META = """
 graph_def { node { name: 'x' op: 'Placeholder' device: '/gpu:0'
                    attr { key: 'dtype' value { type: DT_FLOAT } } } }

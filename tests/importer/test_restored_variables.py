@@ -17,7 +17,7 @@ from flowc.errors import DataLossError, InvalidModelError
 from flowc.graph import Graph
 from flowc.importer.metagraph import read_graph_def
 from flowc.importer.variables import read_variables
-from flowc.proto.graph_pb2 import GraphDef
+from flowc.proto.graph_pb2 import AttrValue, GraphDef
 from flowc.proto.object_graph_pb2 import TrackableObjectGraph
 
 WHOLE = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -112,6 +112,18 @@ def test_restores_that_say_nothing(tmp_path: Path) -> None:
         (v, variable("u", 3), assigned("v", "u")),
     ):
         assert read_variables(graph(*nodes), reader)["v"].tolist() == WHOLE.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dtype", "s: 'a'"), ("shape", "list { }"), ("shared_name", "i: 3")]
+)
+def test_attrs_of_variables(tmp_path: Path, name: str, value: str) -> None:
+    reader = saved(tmp_path, v=WHOLE)
+    found = text_format.Parse(PREFIX + variable("v", 3), GraphDef())
+    found.node[1].attr[name].CopyFrom(text_format.Parse(value, AttrValue()))
+    message = FileBytes(memoryview(found.SerializeToString()), "graph")
+    with pytest.raises(InvalidModelError, match=f"variable 'v': its attr '{name}' is"):
+        dict(read_variables(read_graph_def(message), reader))
 
 
 def test_a_tensor_is_one_variables(tmp_path: Path) -> None:

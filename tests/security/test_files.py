@@ -22,10 +22,17 @@ import pytest
 from case_child import outcomes
 from file_faults import CASES as FAULTS
 
-from flowc.checkpoint.locate import latest_checkpoint
+import flowc.compat.v1 as tf
+from flowc.checkpoint.locate import has_checkpoint, latest_checkpoint
 from flowc.cli.entry import run_command_line
 from flowc.cli.run import is_library
-from flowc.errors import FlowcError, InvalidModelError, NotFoundError, UsageError
+from flowc.errors import (
+    FlowcError,
+    InvalidArgumentError,
+    InvalidModelError,
+    NotFoundError,
+    UsageError,
+)
 from flowc.files.plain_file import PlainFile
 from flowc.files.safe_write import make_folder, replacing
 from flowc.importer import load_graph
@@ -407,3 +414,20 @@ def test_every_call_that_writes_may_fail(tmp_path: Path) -> None:
     assert [row[3] for row in found] == [[]] * 12
     # Half a write is no failure, and the cache keeps its own to itself.
     assert all((told > 0) == (error > 0 and "cache" not in name) for name, error, told, _ in found)
+
+
+def test_names_that_are_too_long(tmp_path: Path) -> None:
+    """A name that no file can have is that of no file."""
+    name = str(tmp_path / ("x" * 300))
+    for end in ("", ".pb", ".meta"):
+        with pytest.raises(FlowcError, match="File name too long"):
+            load_graph(name + end)
+    assert latest_checkpoint(name) is None and not has_checkpoint(name)
+    with pytest.raises(OSError, match="does not exist"):
+        tf.train.import_meta_graph(name)
+    with pytest.raises(OSError, match="does not exist"):
+        tf.saved_model.load(None, ["serve"], name)
+    with pytest.raises(InvalidArgumentError, match="File name too long"):
+        tf.io.gfile.GFile(name).read()
+    (tmp_path / "checkpoint").write_text(f'model_checkpoint_path: "{"x" * 300}"')
+    assert latest_checkpoint(tmp_path) is None

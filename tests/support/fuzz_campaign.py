@@ -2,7 +2,7 @@
 
 In: how many mutants, and the seed of the first. `--of`: `graphs` (graph_mutants.py), which are
 compiled; `calls`, `rows` (session_mutants.py) and `feeds`, `feeds-of-ops`, `feeds-of-rows`
-(fed_mutants.py), which a Session runs.
+(fed_mutants.py), which a Session runs; `files` (file_mutants.py), which are read.
 Out: on stdout a line for each fault as it is found, and a summary; with `--log FILE` the same in a
 file that can be committed. The campaign goes on after a fault; exit code 1 says that there was one.
 `--jobs`: processes.
@@ -18,13 +18,14 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from file_trials import FILES
 from mutant_trials import GRAPHS, Ending, endings
 from session_trials import CALLS, FED_OPS, FED_ROWS, FEEDS, ROWS
 
 from flowc.version import FLOWC_VERSION
 
 AT_ONCE = 256  # seeds of one task
-KINDS = {"graphs": GRAPHS, "calls": CALLS, "rows": ROWS}
+KINDS = {"graphs": GRAPHS, "calls": CALLS, "rows": ROWS, "files": FILES}
 KINDS |= {"feeds": FEEDS, "feeds-of-ops": FED_OPS, "feeds-of-rows": FED_ROWS}
 
 

@@ -34,6 +34,7 @@ _ERRORS: dict[int, type[OpError]] = {
     errno.EEXIST: AlreadyExistsError,
     errno.EISDIR: FailedPreconditionError,
     errno.ENOTDIR: FailedPreconditionError,
+    errno.ENAMETOOLONG: InvalidArgumentError,
     errno.ENOTEMPTY: FailedPreconditionError,
     errno.EINVAL: InvalidArgumentError,
     errno.ENOSPC: ResourceExhaustedError,

@@ -6,7 +6,6 @@ In: a prefix, or a folder. Out: names, shapes, dtypes, arrays.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +62,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> NewCheckpointRe
     """A reader of a checkpoint, or of the newest one of a folder. Raises `ValueError` for a folder
     without any, and `NotFoundError`."""
     path = os.fspath(ckpt_dir_or_file)
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         found = latest_checkpoint(path)
         if found is None:
             raise ValueError(

@@ -148,7 +148,7 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
 def checkpoint_time(prefix: str) -> float | None:
     """When a checkpoint was written, in seconds; None where it has no files."""
     index = index_path(prefix)
-    files = [index] if index.is_file() else v1_files(prefix)
+    files = [index] if os.path.isfile(index) else v1_files(prefix)
     return files[0].stat().st_mtime if files else None
 
 

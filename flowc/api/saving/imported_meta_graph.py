@@ -41,7 +41,7 @@ def import_meta_graph(
 
     if isinstance(meta_graph_or_file, str | os.PathLike):
         path = Path(meta_graph_or_file)
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise OSError(f"File does not exist. Received: {path}.")
     graph = get_default_graph()
     meta, prefix = import_meta_graph_def(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from flowc.api.framework.raw_ops import call
@@ -44,7 +43,7 @@ def init_from_checkpoint(
 def prefix_of(path: str | os.PathLike[str]) -> str:
     """The prefix of a checkpoint, or of the newest of a folder."""
     path = os.fspath(path)
-    return (latest_checkpoint(path) or path) if Path(path).is_dir() else path
+    return (latest_checkpoint(path) or path) if os.path.isdir(path) else path
 
 
 def _pairs(

@@ -28,7 +28,7 @@ class SavedModelBuilder:
 
     def __init__(self, export_dir: str | os.PathLike[str]) -> None:
         self._folder = Path(export_dir)
-        if self._folder.is_dir() and any(self._folder.iterdir()):
+        if os.path.isdir(self._folder) and any(self._folder.iterdir()):
             raise AssertionError(
                 f"Export directory {export_dir} already exists, and isn't empty. Please choose a "
                 "different export directory, or delete all the contents of the specified directory."
@@ -130,7 +130,7 @@ class SavedModelBuilder:
         folder = self._folder / constants.ASSETS_DIRECTORY
         folder.mkdir(exist_ok=True)
         name, number = source.name, 0
-        while (folder / name).exists() and (folder / name).read_bytes() != source.read_bytes():
+        while os.path.exists(folder / name) and (folder / name).read_bytes() != source.read_bytes():
             number += 1
             name = f"{source.name}_{number}"
         shutil.copyfile(source, folder / name)

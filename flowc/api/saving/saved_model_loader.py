@@ -26,7 +26,7 @@ from flowc.graph import Operation, Tensor, get_default_graph
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     """Whether a folder holds a SavedModel. Raises nothing."""
     names = (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT)
-    return any((Path(export_dir) / name).is_file() for name in names)
+    return any(os.path.isfile(Path(export_dir) / name) for name in names)
 
 
 def load(

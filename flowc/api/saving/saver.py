@@ -198,7 +198,7 @@ class Saver:
         try:
             return os.fsdecode(sess.run(self.saver_def.save_tensor_name, feeds))
         except (FailedPreconditionError, NotFoundError) as error:
-            if not (Path(path).parent.is_dir() or isinstance(error, FailedPreconditionError)):
+            if not (os.path.isdir(Path(path).parent) or isinstance(error, FailedPreconditionError)):
                 text = f"Parent directory of {path} doesn't exist, can't save."
                 raise ValueError(text) from error
             raise
