@@ -17,7 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.sparse.sparse_steps import check_places, check_sparse
+from flowc.ops.sparse.sparse_places import check_places, check_sparse
 
 Array = np.ndarray[Any, Any]
 Group = tuple[int, ...]

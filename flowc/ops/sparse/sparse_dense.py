@@ -17,7 +17,7 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.sparse.sparse_steps import NUMERIC, check_sparse
+from flowc.ops.sparse.sparse_places import NUMERIC, check_sparse
 
 
 def _infer_product(c: Inference) -> Dims:

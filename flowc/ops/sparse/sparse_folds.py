@@ -16,7 +16,7 @@ from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, NeedsContent, OpenShapes, define
 from flowc.ir.types import Dims
-from flowc.ops.sparse.sparse_steps import (
+from flowc.ops.sparse.sparse_places import (
     NUMERIC,
     ORDERED,
     Array,
