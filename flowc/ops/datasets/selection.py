@@ -1,5 +1,5 @@
-"""Datasets of some elements of others, in their order: take, skip, repeat, shard, concatenate, zip,
-cache, and what changes nothing.
+"""Datasets of some elements of others, in their order: take, skip, repeat, shard, cache,
+and what changes nothing.
 
 In: datasets. Out: datasets, whose items are those of the input wherever these are rows.
 """
@@ -30,9 +30,7 @@ from flowc.ops.datasets.dataset import (
     Kept,
     Listed,
     OneByOne,
-    Rows,
     SameItems,
-    dataset_of,
     gathered,
     kept,
     moved,
@@ -216,93 +214,6 @@ class _Sharded(OneByOne):
         return found
 
 
-class _Concatenate(HostDataset):
-    def __init__(self, first: HostDataset, second: HostDataset) -> None:
-        self._parts = first, second
-
-    @property
-    def cardinality(self) -> int:
-        counts = [part.cardinality for part in self._parts]
-        for special in (INFINITE, UNKNOWN):
-            if special in counts:
-                return special
-        return sum(counts)
-
-    def items(self, context: IterationContext) -> Items:
-        return _Concatenated([part.elements(context) for part in self._parts])
-
-
-class _Concatenated(Items):
-    where = ("_parts", "_at")
-
-    def __init__(self, parts: list[Items]) -> None:
-        self._parts, self._at = parts, 0
-
-    def take(self, count: int, run: HostRun) -> Sequence[Any]:
-        while self._at < len(self._parts):
-            found = self._parts[self._at].take(count, run)
-            if found:
-                return found
-            self._at += 1
-        return ()
-
-
-class _ZippedRows(Rows):
-    def __init__(self, parts: Sequence[Rows]) -> None:
-        self._parts = parts
-        self.are_at_hand = all(part.are_at_hand for part in parts)
-
-    def element(self, item: Any) -> Element:
-        return tuple(
-            [array for part, number in zip(self._parts, item) for array in part.element(number)]
-        )
-
-    def stacked(self, items: Sequence[Any]) -> Element:
-        found = [part.stacked(numbers) for part, numbers in zip(self._parts, zip(*items))]
-        return tuple([array for arrays in found for array in arrays])
-
-
-class _Zip(HostDataset):
-    def __init__(self, parts: Sequence[HostDataset]) -> None:
-        self._parts = parts
-        rows = [part.rows for part in parts if part.rows is not None]
-        self.rows = _ZippedRows(rows) if len(rows) == len(parts) else None
-
-    @property
-    def cardinality(self) -> int:
-        counts = [c for part in self._parts if (c := part.cardinality) != INFINITE]
-        if not counts:
-            return INFINITE
-        return UNKNOWN if UNKNOWN in counts else min(counts)
-
-    def items(self, context: IterationContext) -> Items:
-        if self.rows is not None:
-            return _Zipped([part.items(context) for part in self._parts], tuple)
-        return _Zipped([part.elements(context) for part in self._parts], _joined)
-
-
-def _joined(elements: Sequence[Element]) -> Element:
-    return tuple([array for element in elements for array in element])
-
-
-class _Zipped(OneByOne):
-    where = ("_parts", "_ended")
-
-    def __init__(self, parts: list[Items], join: Any) -> None:
-        self._parts, self._join = parts, join
-        self._ended = False
-
-    def next(self, run: HostRun) -> Any:
-        found: list[Any] = []
-        for part in self._parts if not self._ended else ():
-            item = one(part, run)
-            if item is None:
-                self._ended = True
-                return None
-            found.append(item)
-        return self._join(found) if found else None
-
-
 class _Cache(SameItems):
     """Keeps what the first one found who went to the end."""
 
@@ -475,14 +386,6 @@ define_dataset(
     lambda n: _Shard(
         n.dataset, n.number("num_shards"), n.number("index"), n.attrs["require_non_empty"]
     ),
-)
-define_dataset(
-    f"ConcatenateDataset({_INPUT}, another_dataset: variant; {STATED}, {METADATA})",
-    lambda n: _Concatenate(n.dataset, dataset_of(n["another_dataset"])),
-)
-define_dataset(
-    f"ZipDataset(input_datasets: N*variant; {STATED}, N: int >= 1, {METADATA})",
-    lambda n: _Zip([dataset_of(part) for part in n["input_datasets"]]),
 )
 define_dataset(
     f"CacheDataset({_INPUT}, filename: string; {STATED}, {METADATA})",
