@@ -1673,18 +1673,13 @@ from flowc.api.stubs import initializers as initializers
 from flowc.api.stubs import timeline as timeline
 from flowc.api.stubs import logging as logging
 from flowc.api.stubs import summary as summary
-from flowc.api.stubs import train as train
 from flowc.api.stubs import test as test
-from flowc.api.stubs import saved_model as saved_model
 from flowc.api.stubs import graph_util as graph_util
 from flowc.api.stubs import app as app
 from flowc.api.stubs import flags as flags
 from flowc.api.stubs import gfile as gfile
-from flowc.api.stubs import layers as layers
 from flowc.api.stubs import lookup as lookup
 from flowc.api.stubs import contrib as contrib
-from flowc.api.stubs import losses as losses
-from flowc.api.stubs import metrics as metrics
 from flowc.api.stubs import manip as manip
 from flowc.api.stubs import quantization as quantization
 from flowc.api.stubs import signal as signal
@@ -1695,11 +1690,16 @@ from flowc.api.stubs import testing as testing
 from flowc.api.stubs import sysconfig as sysconfig
 from flowc.api.stubs import io as io
 from flowc.api.stubs import queue as queue
+from flowc.api.stubs import train as train
 from flowc.api.stubs import audio as audio
 from flowc.api.stubs import profiler as profiler
 from flowc.api.stubs import python_io as python_io
 from flowc.api.stubs import ragged as ragged
 from flowc.api.stubs import sets as sets
+from flowc.api.stubs import saved_model as saved_model
+from flowc.api.stubs import layers as layers
+from flowc.api.stubs import losses as losses
+from flowc.api.stubs import metrics as metrics
 from flowc.api.stubs import raw_ops as raw_ops
 
 __version__: str
