@@ -96,3 +96,13 @@ def test_what_is_ignored_empty_or_far_out() -> None:
         ):  # fmt: skip
             with pytest.raises(tf.errors.InvalidArgumentError, match=words):
                 session.run(call())
+
+
+def test_a_known_number_near_a_root_of_lgamma_is_as_exact_as_a_fed_one() -> None:
+    """Next to 1 and 2, and at roots below 0, where the logarithm of a product cancels."""
+    numbers = np.array([1 + 1e-9, 2 - 1e-12, -2.4570247382208006, -2.7476826467274126])
+    fed = tf.placeholder(tf.float64, [4])
+    with tf.Session() as session:
+        known, given = session.run([tf.lgamma(numbers), tf.lgamma(fed)], {fed: numbers})
+    np.testing.assert_array_equal(known, given)
+    np.testing.assert_allclose(known[:2], [-5.772157126e-10, -4.228e-13], rtol=1e-4)

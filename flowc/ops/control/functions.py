@@ -18,6 +18,7 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
+from flowc.ops.control.batches import check_batched
 
 STATEFUL = frozenset({"stateful"})
 CALL = STATEFUL | {"call"}
@@ -47,22 +48,8 @@ def _call(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Se
 
 def _batched(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
     """A call whose inputs are a batch of its own: no run waits for another one's inputs."""
-    count = len(attrs["Tin"])
-    batches = [bound for bound in inputs[:count] if isinstance(bound, Value)]
-    if len(batches) != count or any(not v.type.rank for v in batches):
-        raise InvalidArgumentError("Batching input tensors must have at least one dimension")
-    first = batches[0].dims[0] if batches else 0
-    fault = "Batching input tensors supplied in a given op invocation must have equal 0th-dimension"
-    for value in batches:
-        if isinstance(first, int) and isinstance(value.dims[0], int) and value.dims[0] != first:
-            raise InvalidArgumentError(f"{fault} size")
-        x.b.require_equal(first, value.dims[0])
-    most = attrs["max_batch_size"]
-    if not attrs["enable_large_batch_splitting"] and batches:
-        rows = x.b.scalar_size(first, dtypes.i64)
-        text = f"Task size is larger than maximum input batch size {most}"
-        x.b.check(x.b.less_equal(rows, np.int64(most)), message=text)
-        x.effect(x.b.nodes[-1])
+    most = None if attrs["enable_large_batch_splitting"] else attrs["max_batch_size"]
+    check_batched(x, inputs[: len(attrs["Tin"])], most)
     return x.call(attrs["f"], inputs)
 
 
