@@ -106,3 +106,22 @@ def test_a_known_number_near_a_root_of_lgamma_is_as_exact_as_a_fed_one() -> None
         known, given = session.run([tf.lgamma(numbers), tf.lgamma(fed)], {fed: numbers})
     np.testing.assert_array_equal(known, given)
     np.testing.assert_allclose(known[:2], [-5.772157126e-10, -4.228e-13], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ends", "product"), [((0, 0), 129540), ((-1, -1), 129540), ((1, -1), 64516)]
+)
+def test_a_quantized_filter_may_have_an_empty_range(
+    ends: tuple[float, float], product: int
+) -> None:
+    """As TensorFlow 2.21 computes it; its QuantizedMatMul refuses such a range."""
+    image, kernel = np.full((1, 3, 3, 1), 255, np.uint8), np.full((2, 2, 1, 1), 255, np.uint8)
+    low, high = (tf.placeholder_with_default(np.float32(end), []) for end in ends)
+    products = r.QuantizedConv2D(
+        input=tf.bitcast(image, tf.quint8), filter=tf.bitcast(kernel, tf.quint8),
+        min_input=-1.0, max_input=1.0, min_filter=low, max_filter=high,
+        strides=[1, 1, 1, 1], padding="VALID",
+    )  # fmt: skip
+    with tf.Session() as session:
+        found = session.run(tf.bitcast(products[0], tf.int32))
+    assert set(found.flat) == {product}

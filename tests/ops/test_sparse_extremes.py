@@ -185,3 +185,16 @@ def test_sets_that_nobody_validates_are_within_the_tensor() -> None:
     )
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"no set at \[2\]"):
         _run([made])
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_counts_of_rows_leave_out_negative_numbers(binary: bool) -> None:
+    """As TensorFlow 2.21 does, which refuses them in a vector."""
+    call = {
+        "indices": np.int64([[0, 0], [0, 1], [1, 0], [2, 1]]), "values": np.int32([2, 2, -2, 5]),
+        "dense_shape": np.int64([3, 2]), "size": np.int32(6), "weights": np.float32([]),
+    }  # fmt: skip
+    (found,) = _run([raw_ops.SparseBincount(**call, binary_output=binary)])
+    wanted = np.zeros((3, 6))
+    wanted[0, 2], wanted[2, 5] = (1 if binary else 2), 1
+    np.testing.assert_array_equal(found, wanted)
