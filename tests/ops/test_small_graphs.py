@@ -125,3 +125,28 @@ def test_a_quantized_filter_may_have_an_empty_range(
     with tf.Session() as session:
         found = session.run(tf.bitcast(products[0], tf.int32))
     assert set(found.flat) == {product}
+
+
+def test_floats_beyond_an_integers_range_become_the_same_wherever_they_stand() -> None:
+    """What TensorFlow 2.21's vectors give; its elements that fill none differ."""
+    numbers = np.float32([3e9, -3e9, np.nan, np.inf, 300.5, -1.5])
+    least = -(2**31)
+    wanted: dict[Any, list[int]] = {
+        tf.int32: [least, least, least, least, 300, -1],
+        tf.int64: [3_000_000_000, -3_000_000_000, -(2**63), -(2**63), 300, -1],
+        tf.uint32: [3_000_000_000, 2**31, 2**31, 2**31, 300, 2**32 - 1],
+        tf.int8: [-128, -128, -128, -128, 127, -1],
+        tf.uint8: [0, 0, 0, 0, 255, 0],
+    }
+    fed = tf.placeholder(tf.float32, [None])
+    casts = [tf.cast(fed, dtype) for dtype in wanted]
+    with tf.Session() as session:
+        for count in (1, 7):
+            for found, expected in zip(
+                session.run(casts, {fed: numbers.repeat(count)}), wanted.values()
+            ):
+                assert found.tolist() == np.repeat(expected, count).tolist()
+        for found, expected in zip(
+            session.run([tf.cast(numbers, d) for d in wanted]), wanted.values()
+        ):
+            assert found.tolist() == expected
