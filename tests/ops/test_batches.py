@@ -1,4 +1,5 @@
-"""Batches of one run: their sizes, who has which rows, and what no other run brings."""
+"""What would be shared with other runs or devices: batches of one run (their sizes, who has which
+rows, what no other run brings), and calls of functions on a device."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import flowc as tf
+from flowc.api.data.functions import traced
+from flowc.errors import UnsupportedError
 
 r: Any = tf.raw_ops
 X = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -78,3 +81,13 @@ def test_refused(words: str) -> None:
     make, kind = FAULTS[words]
     with tf.Graph().as_default(), tf.Session() as session, pytest.raises(kind, match=words):
         session.run(make())
+
+
+@pytest.mark.parametrize("device", ["/device:GPU:0", "/job:worker/task:0", "/cpu:1", None])
+def test_functions_are_called_on_the_device_of_this_process(device: str | None) -> None:
+    double = traced(lambda x: 2 * x, (tf.TensorSpec([], tf.float32),), "double").reference
+    target = tf.placeholder(tf.string, []) if device is None else device
+    called = r.RemoteCall(target=target, args=[1.0], Tout=[tf.float32], f=double)
+    words = "known only to the run" if device is None else f"calls a function on '{device}'"
+    with tf.Session() as session, pytest.raises(UnsupportedError, match=words):
+        session.run(called, {} if device else {target: "/cpu:0"})

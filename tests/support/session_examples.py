@@ -92,6 +92,14 @@ def _batched_and_given_back() -> list[tuple[Any, Any]]:
     ]  # fmt: skip
 
 
+@example("RemoteCall")
+def _called_on_this_device() -> list[tuple[Any, Any]]:
+    scaled = function(lambda x, c: x * c + 1, tf.float32, tf.float32)
+    call = {"args": [X, np.float32(2)], "Tout": [tf.float32], "f": scaled}
+    devices = ("/job:localhost/replica:0/task:0/device:CPU:0", "/cpu:0", "")
+    return [(r.RemoteCall(target=device, **call)[0], 2 * X + 1) for device in devices]
+
+
 @example("KMC2ChainInitialization")
 def _far_points() -> list[tuple[Any, Any]]:
     distances = np.arange(50, dtype=np.float32) % 7

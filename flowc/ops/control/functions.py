@@ -6,6 +6,7 @@ and `if` nodes with bodies: no Computation holds a node with a function of the g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
 from flowc.ops.control.batches import check_batched
 
+_HERE = re.compile(r"(/job:localhost)?(/replica:0)?(/task:0)?(/?(device:)?cpu:0)?", re.IGNORECASE)
 STATEFUL = frozenset({"stateful"})
 CALL = STATEFUL | {"call"}
 
@@ -51,6 +53,26 @@ def _batched(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) ->
     most = None if attrs["enable_large_batch_splitting"] else attrs["max_batch_size"]
     check_batched(x, inputs[: len(attrs["Tin"])], most)
     return x.call(attrs["f"], inputs)
+
+
+def _called_here(
+    x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
+) -> Sequence[Bound]:
+    """A call on a device, which is the one that everything runs on."""
+    target, *given = inputs
+    known = target.constant if isinstance(target, Value) else None
+    if known is None:
+        raise UnsupportedError(
+            f"the device that '{x.name}' calls a function on is known only to the run",
+            hint="give its target as a constant",
+        )
+    device = known.reshape(-1)[0].decode(errors="replace") if known.size == 1 else ""
+    if known.ndim or not _HERE.fullmatch(device):
+        raise UnsupportedError(
+            f"'{x.name}' calls a function on {device!r}",
+            hint="the device of this process is /job:localhost/replica:0/task:0/device:CPU:0",
+        )
+    return x.call(attrs["f"], given)
 
 
 def _gradient(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
@@ -193,6 +215,12 @@ _define(
     " Tin: list(type) >= 1, Tcaptured: list(type), Tout: list(type) >= 1,"
     " enable_large_batch_splitting: bool = False) -> out_tensors: Tout",
     _batched,
+)
+_define(
+    "remote_call",
+    "RemoteCall(target: string, args: Tin; Tin: list(type) >= 1, Tout: list(type) >= 1, f: func)"
+    " -> output: Tout",
+    _called_here,
 )
 _define(
     "symbolic_gradient",
