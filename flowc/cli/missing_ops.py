@@ -93,6 +93,10 @@ REASONS: tuple[tuple[str, str], ...] = (
         "XLA's programs as text or by name, and sizes that only XLA pads",
         r"XlaCallModule|XlaCustomCall.*|MlirPassthroughOp|Xla(Set|Remove)DynamicDimensionSize",
     ),
+    (
+        "tensors of several lists, as TensorFlow's vectorized loops make them",
+        r"TensorListPushBackBatch",
+    ),
     ("not built yet", r".*"),
 )
 
