@@ -150,3 +150,42 @@ def test_floats_beyond_an_integers_range_become_the_same_wherever_they_stand() -
             session.run([tf.cast(numbers, d) for d in wanted]), wanted.values()
         ):
             assert found.tolist() == expected
+
+
+def test_what_only_the_run_knows_of_shapes_axes_and_places() -> None:
+    matrix, sizes = tf.placeholder(tf.float32, None), tf.placeholder(tf.int32, [None])
+    texts = tf.placeholder(tf.string, None)
+    nothing = tf.nn.conv3d_transpose(
+        np.zeros((0, 2, 2, 2, 1), "f4"), np.ones((2, 2, 2, 1, 1), "f4"), [0, 4, 4, 4, 1], 2
+    )
+    given = np.float32([[1, 2], [3, 4]])
+    fetches = {
+        tf.tensordot(matrix, matrix, [[1], [0]]): given @ given,
+        tf.fill(sizes, 7): np.full((2, 3), 7),
+        tf.unique(texts)[0]: [b"b", b"a"],
+        tf.shape(nothing): [0, 4, 4, 4, 1],
+        tf.abs(tf.complex(matrix, 0.0)): given,
+    }
+    feeds = {matrix: given, sizes: [2, 3], texts: np.array(["b", "a", "b"], object)}
+    with tf.Session() as session:
+        for found, expected in zip(session.run(list(fetches), feeds), fetches.values()):
+            np.testing.assert_array_equal(found, expected)
+        for call, words in (
+            (lambda: tf.gather([1, 2, 3], tf.placeholder_with_default([[7]], None)),
+             r"indices\[0,0\] = 7 is not in \[0, 3\)"),
+            (lambda: r.Cumsum(x=given, axis=tf.placeholder_with_default([0], None)), "scalar"),
+            (lambda: r.EmptyTensorList(
+                element_shape=[2], max_num_elements=-1, element_dtype=tf.float32),
+             "is a handle and cannot be fetched"),
+        ):  # fmt: skip
+            with pytest.raises(tf.errors.FlowcError, match=words):
+                session.run(call())
+
+
+def test_a_graph_that_grows_keeps_its_variables() -> None:
+    count = tf.Variable(1.0)
+    with tf.Session() as session:
+        session.run(count.initializer)
+        assert session.run(tf.assign_add(count, 2.0)) == 3
+        grown = tf.assign_add(count, 4.0) * 2  # a node of a graph that ran before
+        assert session.run(grown) == 14 and session.run(count) == 7
