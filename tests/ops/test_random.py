@@ -334,3 +334,16 @@ def test_a_fed_shape_says_how_bits_of_xla_are_dealt_out() -> None:
             count = int(np.prod(shape))
             assert after.tolist() == [5, 7 + -(-count // 2)]
             np.testing.assert_array_equal(numbers.reshape(-1), vector[:count])
+
+
+@pytest.mark.parametrize("algorithm", [1, 2])
+def test_absurdly_many_bits_of_xla_are_refused(algorithm: int) -> None:
+    state = np.array([5, 7], np.uint64)
+    drawn = tf.raw_ops.XlaRngBitGenerator(
+        algorithm=algorithm, initial_state=state, shape=np.int64([1 << 45]), dtype=tf.uint8
+    )
+    steps = {1: 1 << 43, 2: 1 << 44}[algorithm]
+    with tf.Session() as session:
+        assert session.run(drawn[0]).tolist() == [5, 7 + steps]  # no number is drawn for it
+        with pytest.raises(tf.errors.ResourceExhaustedError):
+            session.run(drawn[1])

@@ -53,11 +53,16 @@ def _halved(dims: Dims) -> int:
     return sizes.index(max(sizes))
 
 
+def _sizes(b: Builder, *sizes: Dim) -> Value:
+    """Which may be as large as a file or a feed says."""
+    return b.sizes(sizes, dtypes.i64)
+
+
 def _moved_on(b: Builder, state: Value, steps: Dim) -> Value:
     """The state with a counter that is so many steps on: of 64 bits, or of 128, the low ones
     first."""
     key, low, *high = (b.slice(state, (i,), (1,)) for i in range(state.dims[0]))  # type: ignore[arg-type]
-    after = b.add(low, b.cast(b.sizes((steps,)), DstT=dtypes.u64))
+    after = b.add(low, b.cast(_sizes(b, steps), DstT=dtypes.u64))
     high = [b.add(h, b.cast(b.less(after, low), DstT=dtypes.u64)) for h in high]
     return b.concat(key, after, *high, b.const(np.int32(0)))
 
@@ -66,9 +71,9 @@ def _philox(b: Builder, state: Value, dims: Dims, dtype: DType) -> tuple[Value, 
     n = product(dims)
     blocks = ceildiv(n * bits.words_of(dtype), 4)
     key = b.slice(state, (0,), (1,))
-    counter = b.slice(state, (1,), (2,)) if state.dims == (3,) else b.reverse_v2(state, (0,))
-    words = b.philox(key, counter, (blocks,))
-    return b.reshape(b.integers_of_words(words, (n,), dtype=dtype), dims), blocks
+    counter = b.slice(state, (1,), (2,)) if state.dims == (3,) else b.reverse(state, (0,))
+    words = b.philox(key, counter, _sizes(b, blocks))
+    return b.reshape(b.integers_of_words(words, _sizes(b, n), dtype=dtype), dims), blocks
 
 
 def _threefry(b: Builder, state: Value, dims: Dims, dtype: DType) -> tuple[Value, Dim]:
@@ -76,18 +81,20 @@ def _threefry(b: Builder, state: Value, dims: Dims, dtype: DType) -> tuple[Value
     key, counter = (b.slice(state, (i,), (1,)) for i in range(2))
     if dtype.size == 8:
         n = product(dims)
-        words = b.threefry(key, counter, (n,))
-        return b.reshape(b.integers_of_words(words, (n,), dtype=dtype), dims), n
+        words = b.threefry(key, counter, _sizes(b, n))
+        return b.reshape(b.integers_of_words(words, _sizes(b, n), dtype=dtype), dims), n
     at, whole = _halved(dims), dims or (1,)
     half = (*whole[:at], ceildiv(whole[at], 2), *whole[at + 1 :])
     n = product(half)
-    numbers = b.integers_of_words(b.threefry(key, counter, (n,)), (2 * n,), dtype=dtype)
+    words = b.threefry(key, counter, _sizes(b, n))
+    numbers = b.integers_of_words(words, _sizes(b, 2 * n), dtype=dtype)
     pairs = b.reshape(numbers, (*half, 2))
     rank = len(half)
     order = (*range(at + 1), rank, *range(at + 1, rank))
     pairs = b.transpose(pairs, b.const(np.array(order, np.int32)))
     both = b.reshape(pairs, (*half[:at], 2 * half[at], *half[at + 1 :]))
-    return b.reshape(b.slice(both, (0,) * rank, whole), dims), n
+    wanted = b.slice(both, _sizes(b, *[0] * rank), _sizes(b, *whole))
+    return b.reshape(wanted, dims), n
 
 
 def _build(b: Builder, node: Node) -> list[Value]:
@@ -141,6 +148,7 @@ define(
     infer=_infer,
     lowering=Decompose(_build),
     reference=_reference,
+    traits=frozenset({"no_fold"}),  # all numbers are drawn to find the state behind them
     examples=(
         "i32[]=1 u64[3]=[5,18446744073709551615,9] i32[2]=[3,5]; dtype=u32",
         "i32[]=3 u64[2]=[5,7] i64[1]=[5]; dtype=u64",
