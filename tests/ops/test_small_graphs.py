@@ -189,3 +189,25 @@ def test_a_graph_that_grows_keeps_its_variables() -> None:
         assert session.run(tf.assign_add(count, 2.0)) == 3
         grown = tf.assign_add(count, 4.0) * 2  # a node of a graph that ran before
         assert session.run(grown) == 14 and session.run(count) == 7
+
+
+def test_ranges_that_sums_may_be_requantized_to() -> None:
+    """As in TensorFlow 2.21: of negative numbers alone, too, but not of none, and those of signed
+    numbers by channels begin below 0."""
+    low, high = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    sums = tf.bitcast(np.int32([[[[-(2**30), 2**30]]]]), tf.qint32)
+    asked = {"requested_output_min": low, "requested_output_max": high}
+    whole = r.Requantize(input=sums, input_min=-4.0, input_max=4.0, out_type=tf.quint8, **asked)
+    apart = r.RequantizePerChannel(
+        input=sums, input_min=[-4.0, -4.0], input_max=[4.0, 4.0], out_type=tf.qint8, **asked
+    )
+    with tf.Session() as session:
+        found = session.run(tf.bitcast(whole[0], tf.uint8), {low: -4.0, high: -1.0})
+        assert found.reshape(-1).tolist() == [170, 255]
+        for fetch, ends, words in (
+            (whole, (-1.0, -2.0), "requested_output_max must be >= requested_output_min"),
+            (whole, (0.5, 2.0), "requested_output_min must be <= 0"),
+            (apart, (0.0, 2.0), "requested_output_min must be negative"),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+                session.run(tf.identity(fetch[1]), {low: ends[0], high: ends[1]})
