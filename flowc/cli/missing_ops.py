@@ -16,9 +16,9 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"|KthOrderStatistic|MakeUnique|TopK(With)?Unique|Prelinearize.*|.*PhysicalReplica|StoreMinibatch.*|ConvertToCooTensor|GlobalIterId",
     ),
     (
-        "several machines or devices: collectives, transfers, remote calls",
+        "several machines or devices: collectives, transfers",
         r"Collective.*|Nccl.*|Send|Recv|Xla(AllReduce|ReduceScatter|ReplicaId|Spmd.*|Send.*|Recv.*"
-        r"|HostCompute)|AllToAll|CrossReplicaSum|RemoteCall|WorkerHeartbeat"
+        r"|HostCompute)|AllToAll|CrossReplicaSum|WorkerHeartbeat"
         r"|DataService.*|DistributedSave|SyncDevice|DeviceIndex|.*MultiDeviceIterator.*"
         r"|.*IteratorGetDevice|Rpc.*|DTensor.*|CopyToMesh.*|Relayout.*|DeleteRpc.*",
     ),
@@ -91,8 +91,11 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
     (
         "XLA's programs as text or by name, and sizes that only XLA pads",
-        r"XlaCallModule|XlaCustomCall.*|MlirPassthroughOp|Xla(Set|Remove)DynamicDimensionSize"
-        r"|XlaDequantize",
+        r"XlaCallModule|XlaCustomCall.*|MlirPassthroughOp|Xla(Set|Remove)DynamicDimensionSize",
+    ),
+    (
+        "tensors of several lists, as TensorFlow's vectorized loops make them",
+        r"TensorListPushBackBatch",
     ),
     ("not built yet", r".*"),
 )

@@ -37,7 +37,7 @@ CollectiveAllToAllV2 CollectiveAllToAllV3 CollectiveBcastRecv CollectiveBcastRec
 CollectiveBcastSend CollectiveBcastSendV2 CollectiveGather CollectiveGatherV2
 CollectiveInitializeCommunicator CollectiveReduce CollectiveReduceScatterV2 CollectiveReduceV2
 CollectiveReduceV3 ConfigureDistributedTPU DataServiceDataset DataServiceDatasetV2
-DataServiceDatasetV3 DataServiceDatasetV4 Recv RegisterDataset RegisterDatasetV2 RemoteCall RpcCall
+DataServiceDatasetV3 DataServiceDatasetV4 Recv RegisterDataset RegisterDatasetV2 RpcCall
 RpcClient RpcServer RpcServerStart Send _HostRecv _HostSend _Recv _Send
 """
 _WITHOUT_RECORD: dict[str, Capability] = {

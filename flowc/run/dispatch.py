@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc import dtypes
 from flowc.errors import NegativeSizeError
 from flowc.graph import Graph, Tensor
 from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.ir.host_run import HostRun
-from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.calls import (
     CallMaker,
@@ -46,6 +44,7 @@ from flowc.run.host_steps import RunLog
 from flowc.run.programs import ProgramCache
 from flowc.run.remembered_calls import RememberedCalls, are_arrays, form_of_array, is_flat
 from flowc.run.segments import Segment
+from flowc.run.shape_specialization import fed_types
 from flowc.run.state import RunState
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ class Dispatcher:
     ) -> Any:
         """Finds the program, compiles it if need be, and runs it. `key`: that of calls which can be
         served alike, None where there are none. `maker`: what makes a call of it."""
-        types = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
+        types = fed_types(fed)
         log = RunLog()
         while True:
             version, program = self.programs.find(asked, types, fed)

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from flowc import dtypes
 from flowc.codegen.forks import keepers
 from flowc.errors import FlowcError, InvalidArgumentError, NegativeSizeError
 from flowc.graph import Graph, Tensor
@@ -27,7 +26,7 @@ from flowc.run.devices import Placement
 from flowc.run.host_ranks import HostRanks
 from flowc.run.python_segments import PythonSegment, leading_segments, python_segment
 from flowc.run.segments import Segment, may_block, segments_of
-from flowc.run.shape_specialization import FeedShapes, FeedTypes, outline
+from flowc.run.shape_specialization import FeedShapes, FeedTypes, fed_types, outline
 from flowc.run.state import RunState
 from flowc.run.value_specialization import (
     MOST_PROGRAMS,
@@ -180,7 +179,7 @@ class ProgramCache:
 
     def check_sizes(self, wanted: Segment, fed: FeedValues) -> None:
         """Raises `ShapeError` where the rule of a node refuses the sizes of feeds."""
-        exact = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
+        exact = fed_types(fed)
         self._extract(wanted, exact, {})
 
     def _family(self, wanted: Segment, exact: FeedTypes) -> _Family:

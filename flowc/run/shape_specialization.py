@@ -10,7 +10,11 @@ numbers (and their fault a node), and the number of programs is bounded by the n
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
+import numpy as np
+
+from flowc.dtypes import DType, as_dtype
 from flowc.extract.feed_specs import open_sizes
 from flowc.graph import Tensor
 from flowc.ir.dims import Dim, symbol
@@ -22,6 +26,16 @@ EXACT = (
 
 FeedTypes = Mapping[Tensor, TensorType]
 Sizes = tuple[int, ...]
+
+
+def fed_types(fed: Mapping[Tensor, np.ndarray[Any, Any]]) -> FeedTypes:
+    """Those of arrays, in which quantised elements are the integers that they are."""
+    return {t: TensorType(_fed_dtype(t, a), a.shape) for t, a in fed.items()}
+
+
+def _fed_dtype(tensor: Tensor, array: np.ndarray[Any, Any]) -> DType:
+    stated = tensor.base_dtype
+    return stated if stated is not None and stated.is_quantized else as_dtype(array.dtype)
 
 
 def outline(types: FeedTypes) -> tuple[object, ...]:

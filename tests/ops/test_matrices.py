@@ -195,3 +195,14 @@ def test_calls_give_what_tensorflow_gives() -> None:
         near = 1e-5 if name.endswith("f32") else 1e-9
         for i, result in enumerate(results if isinstance(results, list) else [results]):
             np.testing.assert_allclose(result, RECORDED[f"{name}/{i}"], near, near, err_msg=name)
+
+
+def test_a_fed_regularizer_of_least_squares_is_not_negative() -> None:
+    strength = tf.placeholder(tf.float64, [])
+    solved = tf.raw_ops.MatrixSolveLs(
+        matrix=np.eye(2), rhs=np.ones((2, 1)), l2_regularizer=strength
+    )
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(solved, {strength: 0.0}), np.ones((2, 1)))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="l2_regularizer must be >= 0"):
+            session.run(solved, {strength: -0.5})

@@ -300,3 +300,50 @@ def test_truncated_normal_numbers_of_several_kinds() -> None:
         drawn = session.run(found)
     expected = [[0.68812084, 0.5356727], [-0.61590934, 0.20988405], [0.9924464, 0.2695096]]
     np.testing.assert_allclose(drawn, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "state", "words"),
+    [
+        (4, [5, 7], "unknown algorithm 4"),
+        (2, [5, 7, 9], r"initial_state must have 2 elements"),
+        (1, [5], r"initial_state must have 2 or 3 elements"),
+    ],
+)
+def test_bits_of_xla_are_those_of_an_algorithm_and_its_state(
+    algorithm: int, state: list[int], words: str
+) -> None:
+    with tf.Session() as session, pytest.raises(InvalidArgumentError, match=words):
+        drawn = tf.raw_ops.XlaRngBitGenerator(
+            algorithm=algorithm, initial_state=np.array(state, np.uint64), shape=[2]
+        )
+        session.run(drawn)
+
+
+def test_a_fed_shape_says_how_bits_of_xla_are_dealt_out() -> None:
+    """Of a matrix, the first even size; for a vector a program serves all sizes. TensorFlow 2.21,
+    compiled by XLA, gives these numbers."""
+    sizes, state = tf.placeholder(tf.int32, [None]), np.array([5, 7], np.uint64)
+    draw = tf.raw_ops.XlaRngBitGenerator(
+        algorithm=2, initial_state=state, shape=sizes, dtype=tf.uint32
+    )
+    vector = [4000641395, 1063621336, 10964293, 2057536082, 3804237681, 1604586794, 3127050898]
+    with tf.Session() as session:
+        for shape in ([7], [3], [2, 1]):
+            after, numbers = session.run(list(draw), {sizes: shape})
+            count = int(np.prod(shape))
+            assert after.tolist() == [5, 7 + -(-count // 2)]
+            np.testing.assert_array_equal(numbers.reshape(-1), vector[:count])
+
+
+@pytest.mark.parametrize("algorithm", [1, 2])
+def test_absurdly_many_bits_of_xla_are_refused(algorithm: int) -> None:
+    state = np.array([5, 7], np.uint64)
+    drawn = tf.raw_ops.XlaRngBitGenerator(
+        algorithm=algorithm, initial_state=state, shape=np.int64([1 << 45]), dtype=tf.uint8
+    )
+    steps = {1: 1 << 43, 2: 1 << 44}[algorithm]
+    with tf.Session() as session:
+        assert session.run(drawn[0]).tolist() == [5, 7 + steps]  # no number is drawn for it
+        with pytest.raises(tf.errors.ResourceExhaustedError):
+            session.run(drawn[1])

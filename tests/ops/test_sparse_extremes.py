@@ -185,3 +185,30 @@ def test_sets_that_nobody_validates_are_within_the_tensor() -> None:
     )
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"no set at \[2\]"):
         _run([made])
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_counts_of_rows_leave_out_negative_numbers(binary: bool) -> None:
+    """As TensorFlow 2.21 does, which refuses them in a vector."""
+    call = {
+        "indices": np.int64([[0, 0], [0, 1], [1, 0], [2, 1]]), "values": np.int32([2, 2, -2, 5]),
+        "dense_shape": np.int64([3, 2]), "size": np.int32(6), "weights": np.float32([]),
+    }  # fmt: skip
+    (found,) = _run([raw_ops.SparseBincount(**call, binary_output=binary)])
+    wanted = np.zeros((3, 6))
+    wanted[0, 2], wanted[2, 5] = (1 if binary else 2), 1
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("fed", [False, True])
+def test_what_has_no_place_makes_no_nan_of_infinity(fed: bool) -> None:
+    """Also between the matrices of a batch, and where everything is known before the run."""
+    dense = np.float32([[[np.inf, 1.0], [2.0, 3.0]], [[4.0, 5.0], [np.nan, 6.0]]])
+    right = tf.placeholder_with_default(dense, dense.shape)
+    places = np.int64([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+    matrix = raw_ops.DenseToCSRSparseMatrix(dense_input=np.full((2, 2, 2), 2, "f4"), indices=places)
+    product = raw_ops.SparseMatrixMatMul(a=matrix, b=right if fed else dense)
+    with tf.Session() as session:
+        found = session.run(product, {right: dense} if fed else {})
+    wanted = [[[4.0, 6.0], [np.inf, 2.0]], [[8.0, 10.0], [0.0, 0.0]]]
+    np.testing.assert_array_equal(found, wanted)

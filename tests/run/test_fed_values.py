@@ -166,3 +166,20 @@ def test_gradients_decide_as_the_branch_of_a_loop_did() -> None:
         np.testing.assert_array_equal(session.run(tf.gradients(y, x)[0], {x: given}), [8, 8])
         both = tf.cond(tf.rank(x) > 0, lambda: tf.gradients(y, x)[0], lambda: x)
         np.testing.assert_array_equal(session.run(both, {x: given}), [8, 8])
+
+
+def test_quantized_feeds_meet_what_a_run_quantizes() -> None:
+    """Arrays of plain integers are fed to tensors of quantised ones; the axis decides a shape."""
+    r: Any = tf.raw_ops
+    fed = [tf.placeholder(tf.quint8, [2, n]) for n in (1, 2)]
+    axis = tf.placeholder(tf.int32, [])
+    made = tf.quantize_v2(
+        tf.placeholder_with_default(np.ones((2, 1), "f4"), [2, 1]), 0.0, 1.0, tf.quint8
+    )[0]
+    joined = r.QuantizedConcat(
+        concat_dim=axis, values=[*fed, made], input_mins=[0.0] * 3, input_maxes=[1.0] * 3
+    )[0]
+    feeds = {axis: 1, fed[0]: np.uint8([[1], [2]]), fed[1]: np.uint8([[3, 4], [5, 6]])}
+    with tf.Session() as session:
+        found = session.run(tf.bitcast(joined, tf.uint8), feeds)
+    assert found.tolist() == [[1, 3, 4, 255], [2, 5, 6, 255]]

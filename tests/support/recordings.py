@@ -35,7 +35,10 @@ class Answer:
     @property
     def lacks_kernel(self) -> bool:
         """Whether TensorFlow has no kernel on a CPU for the dtype or the layout."""
-        words = ("No OpKernel was registered", "NHWC", "NDHWC", "not available in GraphDef")
+        words = (
+            *("No OpKernel was registered", "Detected unsupported operations", "NHWC", "NDHWC"),
+            "not available in GraphDef",
+        )
         return self.error == "UnimplementedError" or any(w in self.message for w in words)
 
 

@@ -74,6 +74,32 @@ def _batched() -> list[tuple[Any, Any]]:
     return [(whole[0], 2 * X + 1), (split[0], 2 * X + 1)]
 
 
+@example("Batch", "Unbatch", "UnbatchGrad")
+def _batched_and_given_back() -> list[tuple[Any, Any]]:
+    given: dict[str, Any] = {"num_batch_threads": 1, "batch_timeout_micros": 1000}
+    given |= {"max_batch_size": 4, "grad_timeout_micros": 1000}
+    whole = r.Batch(in_tensors=[X, [1, 2, 3]], **given)
+    batch = r.Batch(in_tensors=[X], allowed_batch_sizes=[2, 4], **given)
+    rows = batch.batched_tensors[0]
+    mine: dict[str, Any] = {"batch_index": batch.batch_index, "id": batch.id}
+    unbatched = r.Unbatch(batched_tensor=rows * 2, timeout_micros=1000, **mine)
+    gradient = r.UnbatchGrad(original_input=rows, grad=X, **mine)
+    third = np.array([[7, 0, 2], [8, 4, 5]])  # as TensorFlow: only how many rows, not which
+    part = r.Unbatch(batched_tensor=X, batch_index=third, id=np.int64(8), timeout_micros=1000)
+    return [
+        *zip(whole.batched_tensors, [X, [1, 2, 3]]), (whole.batch_index[:, 1:], [[0, 3]]),
+        (rows, [*X, X[0]]), (unbatched, 2 * X), (gradient, X), (part, X[2:]),
+    ]  # fmt: skip
+
+
+@example("RemoteCall")
+def _called_on_this_device() -> list[tuple[Any, Any]]:
+    scaled = function(lambda x, c: x * c + 1, tf.float32, tf.float32)
+    call = {"args": [X, np.float32(2)], "Tout": [tf.float32], "f": scaled}
+    devices = ("/job:localhost/replica:0/task:0/device:CPU:0", "/cpu:0", "")
+    return [(r.RemoteCall(target=device, **call)[0], 2 * X + 1) for device in devices]
+
+
 @example("KMC2ChainInitialization")
 def _far_points() -> list[tuple[Any, Any]]:
     distances = np.arange(50, dtype=np.float32) % 7

@@ -53,6 +53,13 @@ _WITHOUT = """
     TruncatedNormal VarIsInitializedOp VariableShape WholeFileReader XlaVariadicReduce
 """
 NOT_DIFFERENTIABLE = frozenset(_WITHOUT.split())
+# What has one in TensorFlow that does nothing but say so.
+_UNIMPLEMENTED = (
+    "SparseDenseCwiseAdd",
+    "SparseMatrixMul",
+    "SparseSparseMaximum",
+    "SparseSparseMinimum",
+)
 
 
 class GradientRegistry:
@@ -61,7 +68,8 @@ class GradientRegistry:
 
     def __init__(self, built_in: Mapping[str, GradientFunction]) -> None:
         self._own: dict[str, GradientFunction | None] = {}
-        self._built_in = {**CONTROL_FLOW_GRADIENTS, "PreventGradient": _refused, **built_in}
+        refused = {"PreventGradient": _refused, **dict.fromkeys(_UNIMPLEMENTED, _unimplemented)}
+        self._built_in = {**CONTROL_FLOW_GRADIENTS, **refused, **built_in}
         self._custom = itertools.count()
 
     def add(self, name: str, function: GradientFunction | None) -> None:
@@ -110,3 +118,7 @@ class GradientRegistry:
 def _refused(operation: Operation, *_: Any) -> Any:
     message = operation.attrs.get("message", b"")
     raise LookupError(f"Gradient explicitly disabled. Reason: {message}")
+
+
+def _unimplemented(operation: Operation, *_: Any) -> Any:
+    raise NotImplementedError(f"Gradient for {operation.type} is not implemented.")

@@ -6,6 +6,7 @@ and `if` nodes with bodies: no Computation holds a node with a function of the g
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,9 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
+from flowc.ops.control.batches import check_batched
 
+_HERE = re.compile(r"(/job:localhost)?(/replica:0)?(/task:0)?(/?(device:)?cpu:0)?", re.IGNORECASE)
 STATEFUL = frozenset({"stateful"})
 CALL = STATEFUL | {"call"}
 
@@ -47,23 +50,29 @@ def _call(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Se
 
 def _batched(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
     """A call whose inputs are a batch of its own: no run waits for another one's inputs."""
-    count = len(attrs["Tin"])
-    batches = [bound for bound in inputs[:count] if isinstance(bound, Value)]
-    if len(batches) != count or any(not v.type.rank for v in batches):
-        raise InvalidArgumentError("Batching input tensors must have at least one dimension")
-    first = batches[0].dims[0] if batches else 0
-    fault = "Batching input tensors supplied in a given op invocation must have equal 0th-dimension"
-    for value in batches:
-        if isinstance(first, int) and isinstance(value.dims[0], int) and value.dims[0] != first:
-            raise InvalidArgumentError(f"{fault} size")
-        x.b.require_equal(first, value.dims[0])
-    most = attrs["max_batch_size"]
-    if not attrs["enable_large_batch_splitting"] and batches:
-        rows = x.b.scalar_size(first, dtypes.i64)
-        text = f"Task size is larger than maximum input batch size {most}"
-        x.b.check(x.b.less_equal(rows, np.int64(most)), message=text)
-        x.effect(x.b.nodes[-1])
+    most = None if attrs["enable_large_batch_splitting"] else attrs["max_batch_size"]
+    check_batched(x, inputs[: len(attrs["Tin"])], most)
     return x.call(attrs["f"], inputs)
+
+
+def _called_here(
+    x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
+) -> Sequence[Bound]:
+    """A call on a device, which is the one that everything runs on."""
+    target, *given = inputs
+    known = target.constant if isinstance(target, Value) else None
+    if known is None:
+        raise UnsupportedError(
+            f"the device that '{x.name}' calls a function on is known only to the run",
+            hint="give its target as a constant",
+        )
+    device = known.reshape(-1)[0].decode(errors="replace") if known.size == 1 else ""
+    if known.ndim or not _HERE.fullmatch(device):
+        raise UnsupportedError(
+            f"'{x.name}' calls a function on {device!r}",
+            hint="the device of this process is /job:localhost/replica:0/task:0/device:CPU:0",
+        )
+    return x.call(attrs["f"], given)
 
 
 def _gradient(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
@@ -206,6 +215,12 @@ _define(
     " Tin: list(type) >= 1, Tcaptured: list(type), Tout: list(type) >= 1,"
     " enable_large_batch_splitting: bool = False) -> out_tensors: Tout",
     _batched,
+)
+_define(
+    "remote_call",
+    "RemoteCall(target: string, args: Tin; Tin: list(type) >= 1, Tout: list(type) >= 1, f: func)"
+    " -> output: Tout",
+    _called_here,
 )
 _define(
     "symbolic_gradient",

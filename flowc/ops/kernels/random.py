@@ -88,7 +88,40 @@ def keep_near(normals: Any, at: int, kept: int, size: int, x: Any) -> int:
     return count
 
 
+def threefry_mixed(x: Any, y: Any, a: int, b: int, c: int, d: int) -> Any:
+    """Two words after four rounds, each of which turns the second one."""
+    for turn in (a, b, c, d):
+        x = u32(x + y)
+        y = u32(u32(y << u32(turn)) | u32(y >> u32(32 - turn))) ^ x
+    return x, y
+
+
 # -- kernels
+
+
+def threefry(
+    key: Any, counter: Any, _count: Any, bits: Any, count: int, begin: int, end: int
+) -> None:
+    """Two words for each of `count` counters, one behind the other."""
+    last = end * UNIT if end * UNIT < count else count
+    k0 = u32(key[0])
+    k1 = u32(key[0] >> u64(32))
+    k2 = u32(k0 ^ k1 ^ u32(0x1BD11BDA))
+    for i in range(begin * UNIT, last):
+        at = u64(counter[0] + u64(i))
+        x, y = u32(u32(at) + k0), u32(u32(at >> u64(32)) + k1)
+        x, y = threefry_mixed(x, y, 13, 15, 26, 6)
+        x, y = u32(x + k1), u32(y + k2 + u32(1))
+        x, y = threefry_mixed(x, y, 17, 29, 16, 24)
+        x, y = u32(x + k2), u32(y + k0 + u32(2))
+        x, y = threefry_mixed(x, y, 13, 15, 26, 6)
+        x, y = u32(x + k0), u32(y + k1 + u32(3))
+        x, y = threefry_mixed(x, y, 17, 29, 16, 24)
+        x, y = u32(x + k1), u32(y + k2 + u32(4))
+        x, y = threefry_mixed(x, y, 13, 15, 26, 6)
+        x, y = u32(x + k2), u32(y + k0 + u32(5))
+        bits[2 * i] = x
+        bits[2 * i + 1] = y
 
 
 def philox(

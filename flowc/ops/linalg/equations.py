@@ -173,12 +173,15 @@ define(
 # -- least squares
 
 
+_NEGATIVE = "l2_regularizer must be >= 0."
+
+
 def _infer_least_squares(c: Inference) -> Dims:
     if c.rank(2) != 0:
         raise c.fail("l2_regularizer must be a scalar")
     known = c.content(2)
     if known is not None and float(known[()]) < 0:
-        raise c.fail("l2_regularizer must be >= 0.")
+        raise c.fail(_NEGATIVE)
     return matrices.solution_dims(c)
 
 
@@ -187,6 +190,8 @@ def _build_least_squares(b: Builder, node: Node) -> Value:
     matrix, right, strength = node.inputs
     rank, dtype = matrix.type.rank, matrix.type.dtype
     rows, columns = matrix.dims[-2:]
+    if strength.constant is None:
+        b.check(b.greater_equal(strength, np.float64(0)), message=_NEGATIVE)
     if not node.attrs["fast"]:
         return _by_singular_values(b, matrix, right)
     over = rows == columns or (

@@ -1,7 +1,8 @@
 """Error, gamma, zeta, beta and Bessel functions.
 
-Their references come from SciPy, which a compiler without it does not need: such ops are never
-folded (trait `no_fold`), so that results do not depend on what is installed.
+Their references come from SciPy, which a compiler without it does not need, or are less exact than
+the kernels, as Python's lgamma is about 1 and 2: such ops are never folded (trait `no_fold`), so
+that results do not depend on what is installed, or on what is known when compiling.
 """
 
 from __future__ import annotations
@@ -134,7 +135,6 @@ _unary(
     "Lgamma",
     _by_element(_lgamma),
     lambda b, x, y: b.digamma(x),
-    folds=True,
 )
 
 

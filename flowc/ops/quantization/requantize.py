@@ -38,8 +38,9 @@ def _used_range(k: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any]:
 def _requantize(k: Any, operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
     x, low, high, least, most = operands
     zero = k.const(0, dtypes.f32)
-    most = -k.ordered(-most, zero, "requested_output_max must be >= 0", False)
     least = k.ordered(least, zero, "requested_output_min must be <= 0", False)
+    fault = "requested_output_max must be >= requested_output_min"
+    least = k.ordered(least, most, fault, False)
     return requantized(k, x, (low, high), (least, most), attrs["out_type"]), least, most
 
 
@@ -109,6 +110,9 @@ def _magnitude(k: Any, low: Any, high: Any) -> Any:
 
 def _requantize_channels(k: Any, operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
     x, low, high, least, most = operands
+    if attrs["out_type"] is dtypes.qi8:
+        fault = "If out_type is QINT8, requested_output_min must be negative"
+        least = k.ordered(least, k.const(0, dtypes.f32), fault, True)
     bottom, top = (float(e) for e in ends_of(attrs["out_type"]))
     step = _magnitude(k, low, high) / _magnitude(k, least, most) / 2.0**31 * top
     at = k.rint(k.cast(x, dtypes.f32) * step)

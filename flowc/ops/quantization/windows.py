@@ -84,7 +84,6 @@ def _infer_conv(c: Inference) -> list[Dims]:
 
 def _conv(k: Any, operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
     x, w, *ends = operands
-    ends = check_ranges(k, ends, _MATRIX_RANGES)
     images, weights = shifted(k, x, ends[0], ends[1]), shifted(k, w, ends[2], ends[3])
     images = _centred(k, images, k.dims(w), attrs)
     how = {"strides": attrs["strides"], "padding": attrs["padding"]}

@@ -96,6 +96,54 @@ philox = define(
 )
 
 
+# -- ThreeFry
+
+
+def threefry_words(key: int, counters: Array) -> Array:
+    """ThreeFry2x32-20 of 64-bit counters (uint64[n]): uint32[n, 2]."""
+    keys = [key & LOW_WORD, key >> 32]
+    keys.append(keys[0] ^ keys[1] ^ 0x1BD11BDA)
+    x = (counters & np.uint64(LOW_WORD)).astype(np.uint32)
+    y = (counters >> np.uint64(32)).astype(np.uint32)
+    x, y = x + np.uint32(keys[0]), y + np.uint32(keys[1])
+    for group in range(5):
+        for turn in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+            x = x + y
+            y = (y << np.uint32(turn) | y >> np.uint32(32 - turn)) ^ x
+        x = x + np.uint32(keys[(group + 1) % 3])
+        y = y + np.uint32((keys[(group + 2) % 3] + group + 1) & LOW_WORD)
+    return np.stack([x, y], -1)
+
+
+def _threefry_reference(key: Array, counter: Array, count: Array) -> Array:
+    steps = np.arange(int(count.reshape(-1)[0]), dtype=np.uint64)
+    return threefry_words(int(key.reshape(-1)[0]), counter.reshape(-1)[0] + steps).reshape(-1)
+
+
+def _lower_threefry(node: Node) -> Native:
+    count = node.output.dims[0] // 2
+    return Native(
+        kernels.threefry,
+        arguments=(count,),
+        parallel=_units(count),
+        constants={"UNIT": UNIT},
+    )
+
+
+threefry = define(
+    "threefry",
+    "_ThreeFry(key: u64, counter: u64, count: T; T: {i32, i64}) -> words: u32",
+    infer=lambda c: (2 * _count(c, 2),),
+    lowering=_lower_threefry,
+    reference=_threefry_reference,
+    examples=(
+        "u64[1]=[42] u64[1]=[7] i32[1]=[5]",
+        "u64[1]=[0] u64[1]=[0] i64[1]=[0]",
+        "u64[1]=[12345678901234567] u64[1]=[18446744073709551615] i32[1]=[1500]",
+    ),
+)
+
+
 # -- words -> uniform numbers
 
 

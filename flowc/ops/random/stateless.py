@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 FLOATS = "{f16, bf16, f32, f64}"
 PHILOX = 1
-_THREEFRY = 2
+THREEFRY = 2
 AUTOMATIC = 3
 _UNSUPPORTED = "Unsupported algorithm id"
 _SUPPORTED = "1 (Philox) or 3 (automatic)"
@@ -129,7 +129,7 @@ def need_algorithm(c: Inference, i: int, *, knows_threefry: bool = True) -> None
     found = None if known is None else known.reshape(-1)[0]
     if not isinstance(found, (int, np.integer)) or int(found) in (PHILOX, AUTOMATIC):
         return
-    if int(found) == _THREEFRY and knows_threefry:
+    if int(found) == THREEFRY and knows_threefry:
         raise UnimplementedError(
             "Non-XLA devices don't support the ThreeFry algorithm", node=c.node_name
         )

@@ -191,13 +191,14 @@ def _check_numbers(values: Array) -> None:
 def _counted(
     rows: Array, values: Array, weights: Array, shape: Sequence[int], binary: bool, dtype: DType
 ) -> Array:
-    """How often, or with what weights, each number occurs in each row; larger ones are left out."""
+    """How often, or with what weights, each number occurs in each row; those that have no
+    place there are left out."""
     if weights.size and weights.size != values.size:
         raise InvalidArgumentError("Input indices and weights must have the same size.")
     if shape[1] < 0:
         raise InvalidArgumentError(f"size ({shape[1]}) must be non-negative")
     found = np.zeros(shape, dtype.numpy)
-    kept = values < shape[1]
+    kept = (values >= 0) & (values < shape[1])
     if binary:
         found[rows[kept], values[kept]] = 1
     else:
@@ -210,14 +211,15 @@ def _sparse_bincount(
     inputs: Sequence[Any], types: Sequence[DType], *, binary_output: bool
 ) -> list[Array]:
     indices, values, sizes, size, weights = inputs
-    _check_numbers(values)
+    flat = len(sizes) == 1
+    if flat:
+        _check_numbers(values)  # TensorFlow leaves negative ones out of the counts of rows
     outside = np.flatnonzero(np.any((indices < 0) | (indices >= sizes), axis=1))
     if len(outside):
         at = outside[0]
         raise InvalidArgumentError(
             f"Sparse index tuple indices[{at}, :] = {indices[at].tolist()} is out of bounds"
         )
-    flat = len(sizes) == 1
     rows = np.zeros(len(values), np.int64) if flat else indices[:, 0]
     count = 1 if flat else int(sizes[0])
     found = _counted(rows, values, weights, (count, int(size)), binary_output, types[0])

@@ -45,10 +45,14 @@ def _check_places(places: Any, shape: tuple[int, ...]) -> None:
 def _product(
     a_indices: Any, a_values: Any, a_shape: Any, b: Any, *, adjoint_a: bool, adjoint_b: bool
 ) -> Any:
+    """Of what has a place: what has none makes no NaN of an infinite number."""
     _check_places(a_indices, tuple(a_shape))
-    matrix = np.zeros(tuple(a_shape), a_values.dtype)
-    np.add.at(matrix, tuple(a_indices.T), a_values)
-    found = (matrix.conj().T if adjoint_a else matrix) @ (b.conj().T if adjoint_b else b)
+    rows, columns = a_indices.T[::-1] if adjoint_a else a_indices.T
+    values, dense = (a_values.conj() if adjoint_a else a_values), (b.conj().T if adjoint_b else b)
+    halves = dtypes.as_dtype(a_values.dtype) in (dtypes.f16, dtypes.bf16)
+    wide = np.dtype(np.float32) if halves else a_values.dtype
+    found = np.zeros((a_shape[1 if adjoint_a else 0], dense.shape[1]), wide)
+    np.add.at(found, rows, values.astype(wide)[:, None] * dense.astype(wide)[columns])
     return found.astype(a_values.dtype)
 
 

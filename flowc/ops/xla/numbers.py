@@ -118,3 +118,66 @@ define(
         "f64[17]; exponent_bits=3, mantissa_bits=1",
     ),
 )
+
+
+# -- words of four numbers of 8 bits
+
+_MODE = "MIN_COMBINED"
+
+
+def _infer_words(c: Inference) -> Dims:
+    mode = c.attrs["mode"]
+    if mode != _MODE:
+        raise c.fail(f"mode {mode!r} cannot be dequantized", hint=f"only {_MODE} can")
+    *rest, last = c.dims(0) if c.rank(0) else (None,)
+    if last is None:
+        raise c.fail("a scalar has no last dimension for the four numbers of a word")
+    dims = (*rest, 4 * last)
+    return dims[::-1] if c.attrs["transpose_output"] else dims
+
+
+def _scale(low: float, high: float) -> tuple[Array, Array]:
+    """What a step is worth, and the least number: both as bf16."""
+    kind = ml_dtypes.bfloat16
+    return np.array(np.float32(high - low) / np.float32(255), kind), np.array(low, kind)
+
+
+def _build_words(b: Builder, node: Node) -> Value:
+    """The highest bits of a word are the first number."""
+    (words,) = node.inputs
+    numbers: list[Value] = []
+    for shift in (24, 16, 8, 0):
+        shifted = b.right_shift(words, np.uint32(shift))
+        numbers.append(b.cast(b.bitwise_and(shifted, np.uint32(255)), DstT=dtypes.bf16))
+    rank = len(words.dims)
+    found = b.reshape(b.pack(*numbers, axis=rank), (*words.dims[:-1], 4 * words.dims[-1]))
+    scale, low = _scale(node.attrs["min_range"], node.attrs["max_range"])
+    found = b.add(b.mul(found, b.const(scale)), b.const(low))
+    if not node.attrs["transpose_output"]:
+        return found
+    return b.transpose(found, b.const(np.arange(rank, dtype=np.int32)[::-1]))
+
+
+def _dequantized(
+    words: Array, *, min_range: float, max_range: float, transpose_output: bool
+) -> Array:
+    shifted = words[..., None] >> np.array([24, 16, 8, 0], np.uint32)
+    numbers = (shifted & np.uint32(255)).astype(ml_dtypes.bfloat16)
+    scale, low = _scale(min_range, max_range)
+    found = (numbers * scale + low).reshape(*words.shape[:-1], -1 if words.size else 0)
+    return found.T if transpose_output else found
+
+
+define(
+    "xla_dequantize",
+    "XlaDequantize(input: u32; min_range: float, max_range: float, mode: string,"
+    " transpose_output: bool) -> output: bf16",
+    infer=_infer_words,
+    lowering=Decompose(_build_words),
+    reference=_dequantized,
+    examples=(
+        "u32[2,3]~any; min_range=-1.0, max_range=1.0, mode='MIN_COMBINED', transpose_output=False",
+        "u32[2,3,2]~any; min_range=0.5, max_range=7.0, mode='MIN_COMBINED', transpose_output=True",
+        "u32[0]; min_range=0.0, max_range=1.0, mode='MIN_COMBINED', transpose_output=False",
+    ),
+)

@@ -151,4 +151,16 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
     "fractional max pool of seeds that are not used": lambda: tf.compat.v1.nn.fractional_max_pool(
         m(1, 8, 8, 1), [1.0, 1.5, 1.5, 1.0], seed=3
     )[0],
+    "a filter of an empty range": lambda: _ints(
+        *raw.QuantizedConv2D(
+            input=_quantized(m(1, 3, 3, 1))[0],
+            filter=_quantized(m(2, 2, 1, 2))[0],
+            min_input=-2.0,
+            max_input=2.0,
+            min_filter=0.0,
+            max_filter=0.0,
+            strides=[1, 1, 1, 1],
+            padding="VALID",
+        )
+    ),
 }

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import function
+from tensorflow.python.ops import functional_ops
 
 from programs.values import integers, numbers
 
@@ -30,6 +32,24 @@ def _ragged() -> Any:
 def _gradient(function: Any, *values: Any) -> Any:
     result = function(*values)
     return tf1.gradients(tf.reduce_sum(result * tf.cos(result)), list(values))
+
+
+def _batch(*tensors: Any, allowed: Any = ()) -> Any:
+    batch = raw.Batch(
+        in_tensors=list(tensors),
+        max_batch_size=4,
+        allowed_batch_sizes=list(allowed),
+        num_batch_threads=1,
+        batch_timeout_micros=1000,
+        grad_timeout_micros=1000,
+    )
+    rows = _unbatched(batch.batched_tensors[0] * 2, batch.batch_index, batch.id)
+    return [*batch.batched_tensors, batch.batch_index[:, 1:], rows]
+
+
+def _unbatched(batch: Any, index: Any, key: Any) -> Any:
+    index, key = (tf.cast(x, tf.int64) for x in (index, key))
+    return raw.Unbatch(batched_tensor=batch, batch_index=index, id=key, timeout_micros=100000)
 
 
 def _example(**features: Any) -> bytes:
@@ -290,6 +310,33 @@ EXPRESSIONS = {
     "unsorted merge": lambda: tf1.data.make_one_shot_iterator(
         tf.data.Dataset.range(9).shuffle(5, seed=3).batch(9)
     ).get_next(),
+    "batch": lambda: _batch(m(3, 2), n(3)),
+    "batch of an allowed size": lambda: _batch(m(3, 2), allowed=[2, 4]),
+    "batch that is too large": lambda: _batch(m(5, 2)),
+    "batch of two sizes": lambda: _batch(unknown(m(3, 2)), unknown(n(2))),
+    "batch whose allowed sizes fall": lambda: _batch(m(3, 2), allowed=[4, 2]),
+    "unbatch of what never comes": lambda: _unbatched(m(3, 2), [[7, 0, 3]], 8),
+    "unbatch of the second": lambda: _unbatched(m(3, 2), [[7, 1, 2], [8, 0, 2]], 8),
+    "unbatch of too many": lambda: _unbatched(m(3, 2), [[7, 0, 4]], 7),
+    "gradient of a batch": lambda: raw.UnbatchGrad(
+        original_input=m(3, 2),
+        batch_index=np.array([[7, 0, 3]]),
+        grad=2 * m(3, 2),
+        id=np.int64(7),
+    ),
+    "remote call": lambda: functional_ops.remote_call(
+        args=[unknown(m(3)), 2.0],
+        Tout=[tf.float32],
+        f=function.Defun(tf.float32, tf.float32)(lambda x, y: x * y),
+        target="/job:localhost/replica:0/task:0/device:CPU:0",
+    ),
+    "counts of rows with negative numbers": lambda: raw.SparseBincount(
+        indices=np.array([[0, 0], [0, 1], [1, 0], [2, 1]]),
+        values=np.array([2, 2, -2, 5]),
+        dense_shape=np.array([3, 2]),
+        size=np.int64(6),
+        weights=np.array([], "f4"),
+    ),
     "losses": lambda: [
         tf1.losses.huber_loss(m(4), m(4) * 2),
         tf1.losses.cosine_distance(m(2, 3), m(2, 3) + 1, 1),
