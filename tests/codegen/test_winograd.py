@@ -214,13 +214,13 @@ def network(batch: Dim = 1) -> Computation:
 
 
 def test_a_cluster_is_one_kernel_that_shares_tasks() -> None:
-    """28 x 28 pixels are 49 tiles: two blocks of four parts of them, and two of columns. Of the 784
-    pixels there are 8 blocks of seven register tiles, and 2 panels of columns."""
+    """28 x 28 pixels are 49 tiles: two blocks of four parts of them, and two of columns; or 28 rows
+    of lines."""
     report = Report()
     c = network()
     compile_computation(c, Options(), plain_spec(c), report=report)
     assert report.fused is not None
-    for exact, entry, tasks in ((False, "winograd", 4 * 4), (True, "conv", 16 * 7)):
+    for exact, entry, tasks in ((False, "winograd", 4 * 4), (True, "line_conv", 28)):
         found = launches_of(report.fused, target_named("x86-64-v4", exact))
         ((launch,),) = found.values()
         assert launch.kernel.entry == entry

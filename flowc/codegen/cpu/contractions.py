@@ -25,6 +25,7 @@ from flowc.codegen.cpu.blocked import (
     LeftOperand,
     no_epilogue,
     parts_of_blocks,
+    per_axis,
 )
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.cpu.convolution import (
@@ -342,8 +343,11 @@ def _convolution(
         return (_launch(node, source, operands, ints, finish),)
     planar = way.planar
     if planar is not None and constant is not None:
-        ints |= {"channels": channels, "n": n, "block_rows": planar.rows}
-        ints |= {"block_pixels": planar.pixels, "pitch": planar.pitch}
+        if rank == 2:
+            ints |= dict.fromkeys(per_axis("d", "in", "out", "kernel", "stride", "dilation"), 1)
+            ints["pad_d"] = 0
+        ints |= {"channels": channels, "n": n, "block_slices": planar.slices}
+        ints |= {"block_rows": planar.rows, "block_pixels": planar.pixels, "pitch": planar.pitch}
         packed = pack_conv_weights(constant, shape) if planar.line_stride else constant
         operands["weights"] = np.ascontiguousarray(packed, shape.dtype.numpy)
         source = planar_source(shape, planar, constant.shape[-1], finish.hook, extra=finish.extra)
