@@ -10,10 +10,12 @@ import pytest
 from compiled_ir import plain_spec
 from compiled_source import Compiled
 from numpy.lib.stride_tricks import sliding_window_view
+from op_calls import reference
 
 import flowc
 import flowc_runtime
 from flowc import dtypes
+from flowc.cache.store import DiskCache, KernelCache
 from flowc.cli.entry import run_command_line
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import tile_shape
@@ -30,10 +32,12 @@ from flowc.ir.lowering import Convolution
 from flowc.ir.op import op_named
 from flowc.ir.types import tensor_type
 from flowc.options import Options
+from flowc.run.executable import Executable
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}
 SAME = ((1, 1), (1, 1))
 MOST_CHANNELS = 416
+ONE_SLICE = dict.fromkeys(("in_d", "out_d", "kernel_d", "stride_d", "dilation_d"), 1) | {"pad_d": 0}
 # Windows, outputs of a tile, and its error at most, of the largest element of the result.
 TILES = [
     ((3, 3), (2, 2), 2e-6),
@@ -119,6 +123,7 @@ def test_results_in_any_pieces(
                 out_w=right.shape[2],
                 pad_h=pads[0][0],
                 pad_w=pads[1][0],
+                **ONE_SLICE,
                 channels=channels,
                 n=n,
                 parts=parts,
@@ -129,6 +134,29 @@ def test_results_in_any_pieces(
         largest = np.abs(right).max(initial=0)
         np.testing.assert_allclose(found[0], right, rtol=0, atol=error * largest)
         assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+
+
+def test_the_taps_of_the_depth_of_a_volume_are_more_channels() -> None:
+    """Two blocks of channels, the border of which is within a tap; slices beside the volume."""
+    rng, kernels = np.random.default_rng(3), KernelCache(DiskCache(None))
+    for sizes, depth, step, dilation, n in (
+        ((2, 5, 7, 9, 16), 3, 1, 2, 32),
+        ((1, 6, 4, 5, 144), 3, 2, 1, 16),
+    ):
+        x = rng.standard_normal(sizes).astype(np.float32)
+        w = (rng.standard_normal((depth, 3, 3, sizes[-1], n)) / 20).astype(np.float32)
+        b = Builder()
+        given = b.parameter("x", tensor_type(dtypes.f32, x.shape))
+        attrs = {"strides": (1, step, 1, 1, 1), "dilations": (1, dilation, 1, 1, 1)}
+        c = b.build([b.conv3d(given, b.const(w), padding="SAME", **attrs)])
+        report, spec = Report(), plain_spec(c)
+        program = compile_computation(c, Options(), spec, report=report, kernels=kernels)
+        assert [k.entry for k in report.stages.kernels.values()] == ["winograd"]
+        (y,) = Executable(program, 2).run([x])
+        (right,) = reference(
+            "conv3d", x.astype(np.float64), w.astype(np.float64), padding="SAME", **attrs
+        )
+        np.testing.assert_allclose(y, right, rtol=0, atol=8e-6 * np.abs(right).max())
 
 
 def test_matrices_make_convolutions_of_polynomials() -> None:
@@ -162,7 +190,7 @@ def chosen(
     weights = b.parameter("w", tensor_type(dtypes.f32, (*window, channels, n)))
     lowering = Convolution((stride, stride), (1, 1), SAME)
     dims = (batch, size, size)
-    spec = winograd_for(lowering, weights, (*dims, channels), (*dims, n), shape_for(bits))
+    spec = winograd_for(lowering, weights, (*dims, n), shape_for(bits))
     return spec and max(spec.winograd.h.outputs, spec.winograd.w.outputs)
 
 

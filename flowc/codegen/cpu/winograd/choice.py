@@ -11,6 +11,8 @@ and have more weights, whose reading decides where few tiles share them.
 
 from __future__ import annotations
 
+from math import prod
+
 from flowc import dtypes
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.source import WinogradSpec
@@ -38,14 +40,13 @@ GAIN = 0.85  # of the cost of a simpler way, at most
 def winograd_for(
     lowering: Convolution,
     weights: Value,
-    image: tuple[Dim, ...],
     result: tuple[Dim, ...],
     shape: TileShape,
 ) -> WinogradSpec | None:
-    """The one to take. `image` and `result` are the logical dims of the input and the output."""
+    """The one to take. `result`: the logical dims of the output."""
     chosen: WinogradSpec | None = None
     least: float | None = None
-    for spec, cost in winograd_costs(lowering, weights, image, result, shape):
+    for spec, cost in winograd_costs(lowering, weights, result, shape):
         if least is None or cost < GAIN * least:
             chosen, least = spec, cost
     return chosen
@@ -54,17 +55,20 @@ def winograd_for(
 def winograd_costs(
     lowering: Convolution,
     weights: Value,
-    image: tuple[Dim, ...],
     result: tuple[Dim, ...],
     shape: TileShape,
 ) -> list[tuple[WinogradSpec | None, float]]:
     """The ways of a convolution, the simplest first; none where it cannot be computed so."""
-    *window, channels, n = weights.dims
-    height, width = result[1:3]
+    if weights.type.rank < 4:
+        return []
+    *taps_d, kernel_h, kernel_w, channels, n = weights.dims
+    *images, height, width, _ = result
     if not (
         shape.dtype is dtypes.f32
-        and tuple(window) in OUTPUTS
-        and lowering.strides == lowering.dilations == (1, 1)
+        and len(taps_d) <= 1
+        and (kernel_h, kernel_w) in OUTPUTS
+        and lowering.strides[-2:] == lowering.dilations[-2:] == (1, 1)
+        and all(isinstance(d, int) and d for d in taps_d)
         and lowering.groups == 1
         and lowering.layout == CHANNELS_LAST
         and isinstance(channels, int)
@@ -75,8 +79,9 @@ def winograd_costs(
         return []
     if channels % shape.lanes or n % shape.lanes or not channels * n:
         return []
-    batch = image[0] if isinstance(image[0], int) else 1
-    kernel_h, kernel_w = (int(taps) for taps in window)
+    kernel_h, kernel_w, depth = int(kernel_h), int(kernel_w), prod(int(d) for d in taps_d)
+    channels *= depth  # what the taps of the depth see are more channels
+    batch = prod(d for d in images if isinstance(d, int))
     pairs, taps = channels * n, kernel_h * kernel_w
     pixels = batch * height * width
     direct = pairs * (pixels * taps / shape.lanes + _reading(taps, shape))

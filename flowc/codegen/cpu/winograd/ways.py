@@ -53,8 +53,8 @@ def conv_ways(
         found.append(ConvWay(POINTWISE))
     specs: list[WinogradSpec | None] = [None]
     if is_known and not exact:
-        chosen = winograd_for(lowering, weights, image, result, shape)
-        others = [s for s, _ in winograd_costs(lowering, weights, image, result, shape)]
+        chosen = winograd_for(lowering, weights, result, shape)
+        others = [s for s, _ in winograd_costs(lowering, weights, result, shape)]
         specs = [chosen, *(s for s in others or specs if s != chosen)]
     products = [*map(_of_products, specs)]
     if specs[0] is not None and planar is not None and planar.line_stride > LINE_STRIDE:
