@@ -17,6 +17,7 @@ import flowc_runtime
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
 from flowc.cli.entry import run_command_line
+from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import tile_shape
 from flowc.codegen.cpu.winograd.choice import winograd_for
@@ -159,6 +160,22 @@ def test_the_taps_of_the_depth_of_a_volume_are_more_channels() -> None:
         np.testing.assert_allclose(y, right, rtol=0, atol=8e-6 * np.abs(right).max())
 
 
+def test_channels_that_fill_half_vectors() -> None:
+    """44 channels are eleven half vectors of AVX2, 40 are five of AVX-512."""
+    n = 40 if cpu_target("native").vector_bits == 512 else 44
+    x, w = layer(2, 20, 16, n, n)
+    b = Builder()
+    given = b.parameter("x", tensor_type(dtypes.f32, x.shape))
+    attrs = {"strides": (1, 1, 1, 1), "padding": "SAME"}
+    c = b.build([b.relu(b.conv2d(given, b.const(w), **attrs))])
+    report, spec = Report(), plain_spec(c)
+    program = compile_computation(c, Options(), spec, report=report)
+    assert "winograd" in {k.entry for k in report.stages.kernels.values()}
+    (y,) = Executable(program, 2).run([x])
+    right = np.maximum(expected(x, w, SAME), 0)
+    np.testing.assert_allclose(y, right, rtol=0, atol=8e-6 * right.max())
+
+
 def test_matrices_make_convolutions_of_polynomials() -> None:
     """Weights transformed, times an input transformed, is the sum of products for each output, in
     whole numbers that f64 holds exactly."""
@@ -195,7 +212,7 @@ def chosen(
 
 
 # Layers of ResNet-50, DenseNet, VGG and Inception; few channels, tiny maps, channels that do not
-# fill vectors, sizes that are not known.
+# fill vectors or only half ones, sizes that are not known.
 CHOICES = [
     ((64, 64, 56), 4),
     ((128, 128, 28), 4),
@@ -214,6 +231,8 @@ CHOICES = [
     ((256, 256, 2), None),
     ((16, 16, 7), None),
     ((64, 60, 56), None),
+    ((24, 24, 64), 4),
+    ((512, 24, 38), 4),
     ((3, 64, 224), None),
     ((0, 32, 56), None),
     ((64, 64, symbol("height")), None),

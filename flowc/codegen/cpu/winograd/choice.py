@@ -11,6 +11,7 @@ and have more weights, whose reading decides where few tiles share them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from flowc import dtypes
@@ -77,7 +78,8 @@ def winograd_costs(
         and isinstance(width, int)
     ):
         return []
-    if channels % shape.lanes or n % shape.lanes or not channels * n:
+    tile = shape if _fills(shape, channels, n) else _of_half_vectors(shape)
+    if not _fills(tile, channels, n) or not channels * n:
         return []
     kernel_h, kernel_w, depth = int(kernel_h), int(kernel_w), prod(int(d) for d in taps_d)
     channels *= depth  # what the taps of the depth see are more channels
@@ -91,9 +93,19 @@ def winograd_costs(
         tiles = batch * -(-height // outputs_h) * -(-width // outputs_w)
         of_input, of_output = _transforms(winograd)
         work = winograd.positions * pairs + of_input * channels + of_output * n
-        cost = tiles * work / shape.lanes + pairs * _reading(winograd.positions, shape)
-        found.append((WinogradSpec(shape, winograd), cost))
+        cost = tiles * work / tile.lanes + pairs * _reading(winograd.positions, shape)
+        found.append((WinogradSpec(tile, winograd), cost))
     return found
+
+
+def _fills(shape: TileShape, channels: int, n: int) -> bool:
+    return channels % shape.lanes == n % shape.lanes == 0
+
+
+def _of_half_vectors(shape: TileShape) -> TileShape:
+    """The tile of a target whose vectors are half as long, with all the registers there are."""
+    lanes = max(1, shape.lanes // 2)
+    return replace(shape, lanes=lanes, columns=2 * lanes)
 
 
 def _transforms(winograd: Winograd) -> tuple[float, float]:
