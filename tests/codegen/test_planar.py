@@ -45,6 +45,19 @@ FEW_INPUTS = [
     ((2, 9, 40, 1), (3, 3, 1), (2, 3), (2, 1), AROUND),
     ((1, 21, 300, 4), (3, 2, 4), (1, 1), (1, 1), VALID),
     ((1, 1, 900, 1), (1, 36, 1), (1, 7), (1, 1), VALID),
+    ((2, 17, 30, 20), (3, 3, 20), (2, 2), (1, 1), SAME),
+]
+ONE, TWO = (1, 1, 1), (2, 2, 2)
+VOLUMES = [
+    ((1, 10, 19, 37, 2), (3, 3, 3, 2), ONE, ONE, SAME),
+    ((2, 7, 9, 62, 3), (2, 3, 5, 3), (2, 1, 2), ONE, VALID),
+    ((1, 9, 6, 31, 1), (3, 2, 3, 1), ONE, (3, 2, 4), SAME),
+    ((2, 4, 5, 16, 4), (5, 3, 3, 4), (3, 2, 1), ONE, SAME),
+]
+LINE_VOLUMES = [
+    ((1, 9, 19, 33, 2), (3, 3, 3, 2), TWO, ONE, SAME),
+    ((2, 7, 6, 20, 17), (2, 3, 3, 17), (1, 2, 1), (2, 1, 1), VALID),
+    ((1, 12, 10, 16, 4), (4, 1, 2, 4), ONE, ONE, SAME),
 ]
 
 
@@ -60,7 +73,8 @@ def _convolved(
     b = Builder()
     image = b.parameter("x", tensor_type(dtypes.as_dtype(x.dtype), x.shape))
     attrs = {"strides": (1, *strides, 1), "dilations": (1, *dilations, 1), **padding}
-    y = b.add(b.conv2d(image, b.const(w), **attrs), b.const(np.arange(w.shape[-1], dtype=w.dtype)))
+    convolve = b.conv2d if x.ndim == 4 else b.conv3d
+    y = b.add(convolve(image, b.const(w), **attrs), b.const(np.arange(w.shape[-1], dtype=w.dtype)))
     report, options = Report(), Options(target=target)
     spec, kernels = spec_of(b.build([y]), ["x"], ["y"]), _kernels()
     c = b.build([y])
@@ -79,6 +93,19 @@ def test_few_inputs_are_read_where_the_rows_of_the_image_are(outputs: int, targe
     _check(FEW_INPUTS, outputs, target, "line_conv")
 
 
+@pytest.mark.parametrize(
+    ("cases", "outputs", "target", "name"),
+    [
+        (VOLUMES, 3, "x86-64-v3", "planar_conv"),
+        (LINE_VOLUMES, 21, "native", "line_conv"),
+    ],
+)
+def test_volumes_are_images_of_several_slices(
+    cases: list[Any], outputs: int, target: str, name: str
+) -> None:
+    _check(cases, outputs, target, name)
+
+
 def _check(cases: list[Any], outputs: int, target: str, name: str) -> None:
     rng = np.random.default_rng(outputs)
     for i, (image, window, strides, dilations, padding) in enumerate(cases):
@@ -87,7 +114,10 @@ def _check(cases: list[Any], outputs: int, target: str, name: str) -> None:
         w = rng.integers(-4, 5, (*window, outputs)).astype(dtype)
         found, names = _convolved(x, w, strides, dilations, padding, target, 1 + i % 2)
         attrs = {"strides": (1, *strides, 1), "dilations": (1, *dilations, 1), **padding}
-        (expected,) = reference("conv2d", x, w, **(CONV | attrs))
+        if x.ndim == 4:
+            (expected,) = reference("conv2d", x, w, **(CONV | attrs))
+        else:
+            (expected,) = reference("conv3d", x, w, data_format="NDHWC", **attrs)
         np.testing.assert_array_equal(found, expected + np.arange(outputs, dtype=dtype))
         assert name in names
 
@@ -119,8 +149,12 @@ def test_sixteen_threads_share_the_first_convolution_of_resnet_50() -> None:
 def test_other_convolutions_are_computed_otherwise() -> None:
     image = (1, 64, 64, 8)
     assert not _block((3, 3, 16, 8), image).line_stride
-    assert _block((3, 3, 16, 8), image, lanes=8) is None
-    assert _block((3, 3, 16, 9), (1, 64, 64, 9)) is None
+    assert _block((3, 3, 16, 8), image, lanes=8).line_stride == 16
+    assert _block((3, 3, 16, 9), (1, 64, 64, 9)).line_stride == 16
+    assert _block((3, 3, 16, 65), (1, 64, 64, 65)) is None  # three panels
+    assert _block((3, 3, 160, 16), image, strides=(2, 2)) is None
+    assert _block((2, 2, 16, 16), image, strides=(2, 2)) is None
+    assert _block((1, 1, 16, 16), image) is None
     assert _block((1, 1, 16, 8), image) is None
     assert _block((3, 3, 16, 8), (1, 64, 17, 8)) is None
     assert _block((3, 3, 16, 8), image, strides=(2, 2)) is None

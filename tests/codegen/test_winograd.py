@@ -10,11 +10,14 @@ import pytest
 from compiled_ir import plain_spec
 from compiled_source import Compiled
 from numpy.lib.stride_tricks import sliding_window_view
+from op_calls import reference
 
 import flowc
 import flowc_runtime
 from flowc import dtypes
+from flowc.cache.store import DiskCache, KernelCache
 from flowc.cli.entry import run_command_line
+from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import tile_shape
 from flowc.codegen.cpu.winograd.choice import winograd_for
@@ -30,10 +33,12 @@ from flowc.ir.lowering import Convolution
 from flowc.ir.op import op_named
 from flowc.ir.types import tensor_type
 from flowc.options import Options
+from flowc.run.executable import Executable
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}
 SAME = ((1, 1), (1, 1))
 MOST_CHANNELS = 416
+ONE_SLICE = dict.fromkeys(("in_d", "out_d", "kernel_d", "stride_d", "dilation_d"), 1) | {"pad_d": 0}
 # Windows, outputs of a tile, and its error at most, of the largest element of the result.
 TILES = [
     ((3, 3), (2, 2), 2e-6),
@@ -119,6 +124,7 @@ def test_results_in_any_pieces(
                 out_w=right.shape[2],
                 pad_h=pads[0][0],
                 pad_w=pads[1][0],
+                **ONE_SLICE,
                 channels=channels,
                 n=n,
                 parts=parts,
@@ -129,6 +135,45 @@ def test_results_in_any_pieces(
         largest = np.abs(right).max(initial=0)
         np.testing.assert_allclose(found[0], right, rtol=0, atol=error * largest)
         assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+
+
+def test_the_taps_of_the_depth_of_a_volume_are_more_channels() -> None:
+    """Two blocks of channels, the border of which is within a tap; slices beside the volume."""
+    rng, kernels = np.random.default_rng(3), KernelCache(DiskCache(None))
+    for sizes, depth, step, dilation, n in (
+        ((2, 5, 7, 9, 16), 3, 1, 2, 32),
+        ((1, 6, 4, 5, 144), 3, 2, 1, 16),
+    ):
+        x = rng.standard_normal(sizes).astype(np.float32)
+        w = (rng.standard_normal((depth, 3, 3, sizes[-1], n)) / 20).astype(np.float32)
+        b = Builder()
+        given = b.parameter("x", tensor_type(dtypes.f32, x.shape))
+        attrs = {"strides": (1, step, 1, 1, 1), "dilations": (1, dilation, 1, 1, 1)}
+        c = b.build([b.conv3d(given, b.const(w), padding="SAME", **attrs)])
+        report, spec = Report(), plain_spec(c)
+        program = compile_computation(c, Options(), spec, report=report, kernels=kernels)
+        assert [k.entry for k in report.stages.kernels.values()] == ["winograd"]
+        (y,) = Executable(program, 2).run([x])
+        (right,) = reference(
+            "conv3d", x.astype(np.float64), w.astype(np.float64), padding="SAME", **attrs
+        )
+        np.testing.assert_allclose(y, right, rtol=0, atol=8e-6 * np.abs(right).max())
+
+
+def test_channels_that_fill_half_vectors() -> None:
+    """44 channels are eleven half vectors of AVX2, 40 are five of AVX-512."""
+    n = 40 if cpu_target("native").vector_bits == 512 else 44
+    x, w = layer(2, 20, 16, n, n)
+    b = Builder()
+    given = b.parameter("x", tensor_type(dtypes.f32, x.shape))
+    attrs = {"strides": (1, 1, 1, 1), "padding": "SAME"}
+    c = b.build([b.relu(b.conv2d(given, b.const(w), **attrs))])
+    report, spec = Report(), plain_spec(c)
+    program = compile_computation(c, Options(), spec, report=report)
+    assert "winograd" in {k.entry for k in report.stages.kernels.values()}
+    (y,) = Executable(program, 2).run([x])
+    right = np.maximum(expected(x, w, SAME), 0)
+    np.testing.assert_allclose(y, right, rtol=0, atol=8e-6 * right.max())
 
 
 def test_matrices_make_convolutions_of_polynomials() -> None:
@@ -162,12 +207,12 @@ def chosen(
     weights = b.parameter("w", tensor_type(dtypes.f32, (*window, channels, n)))
     lowering = Convolution((stride, stride), (1, 1), SAME)
     dims = (batch, size, size)
-    spec = winograd_for(lowering, weights, (*dims, channels), (*dims, n), shape_for(bits))
+    spec = winograd_for(lowering, weights, (*dims, n), shape_for(bits))
     return spec and max(spec.winograd.h.outputs, spec.winograd.w.outputs)
 
 
 # Layers of ResNet-50, DenseNet, VGG and Inception; few channels, tiny maps, channels that do not
-# fill vectors, sizes that are not known.
+# fill vectors or only half ones, sizes that are not known.
 CHOICES = [
     ((64, 64, 56), 4),
     ((128, 128, 28), 4),
@@ -186,6 +231,8 @@ CHOICES = [
     ((256, 256, 2), None),
     ((16, 16, 7), None),
     ((64, 60, 56), None),
+    ((24, 24, 64), 4),
+    ((512, 24, 38), 4),
     ((3, 64, 224), None),
     ((0, 32, 56), None),
     ((64, 64, symbol("height")), None),
@@ -214,13 +261,13 @@ def network(batch: Dim = 1) -> Computation:
 
 
 def test_a_cluster_is_one_kernel_that_shares_tasks() -> None:
-    """28 x 28 pixels are 49 tiles: two blocks of four parts of them, and two of columns. Of the 784
-    pixels there are 8 blocks of seven register tiles, and 2 panels of columns."""
+    """28 x 28 pixels are 49 tiles: two blocks of four parts of them, and two of columns; or 28 rows
+    of lines."""
     report = Report()
     c = network()
     compile_computation(c, Options(), plain_spec(c), report=report)
     assert report.fused is not None
-    for exact, entry, tasks in ((False, "winograd", 4 * 4), (True, "conv", 16 * 7)):
+    for exact, entry, tasks in ((False, "winograd", 4 * 4), (True, "line_conv", 28)):
         found = launches_of(report.fused, target_named("x86-64-v4", exact))
         ((launch,),) = found.values()
         assert launch.kernel.entry == entry

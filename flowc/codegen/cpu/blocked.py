@@ -179,6 +179,10 @@ def indented(text: str, indent: int) -> str:
     return textwrap.indent(textwrap.dedent(text).strip("\n"), " " * indent)
 
 
+def per_axis(axes: str, *names: str) -> list[str]:
+    return [f"{name}_{axis}" for name in names for axis in axes]
+
+
 def parts(total: str, size: int) -> str:
     """How many blocks of `size` hold `total`, in the language of `ContractionSource.tasks`."""
     return f"(({total} + {size - 1}) // {size})"

@@ -25,6 +25,7 @@ from flowc.codegen.cpu.blocked import (
     LeftOperand,
     no_epilogue,
     parts_of_blocks,
+    per_axis,
 )
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.cpu.convolution import (
@@ -316,6 +317,9 @@ def _convolution(
     *window, channels, _ = weights.dims
     n = result[-1]
     ints: dict[str, Dim] = {"batch": image[0]}
+    # An image is a volume of one slice.
+    ints |= dict.fromkeys(per_axis("d", "in", "out", "kernel", "stride", "dilation"), 1)
+    ints["pad_d"] = 0
     for i, axis in enumerate(axes):
         ints |= {
             f"in_{axis}": image[1 + i],
@@ -342,8 +346,8 @@ def _convolution(
         return (_launch(node, source, operands, ints, finish),)
     planar = way.planar
     if planar is not None and constant is not None:
-        ints |= {"channels": channels, "n": n, "block_rows": planar.rows}
-        ints |= {"block_pixels": planar.pixels, "pitch": planar.pitch}
+        ints |= {"channels": channels, "n": n, "block_slices": planar.slices}
+        ints |= {"block_rows": planar.rows, "block_pixels": planar.pixels, "pitch": planar.pitch}
         packed = pack_conv_weights(constant, shape) if planar.line_stride else constant
         operands["weights"] = np.ascontiguousarray(packed, shape.dtype.numpy)
         source = planar_source(shape, planar, constant.shape[-1], finish.hook, extra=finish.extra)
@@ -386,7 +390,8 @@ def _convolution(
         operands["weights"] = pack_conv_weights(constant, shape, groups=lowering.groups)
         if way.winograd is not None:
             operands["weights"] = pack_winograd_weights(constant, way.winograd)
-            source = winograd_source(way.winograd, int(channels), finish.hook, extra=finish.extra)
+            seen = math.prod(constant.shape[:-4]) * constant.shape[-2]  # by all taps of the depth
+            source = winograd_source(way.winograd, seen, finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
     k = product(window) * channels
     panels = ceildiv(per_group, shape.columns) * shape.columns

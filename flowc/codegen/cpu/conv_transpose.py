@@ -30,9 +30,10 @@ from flowc.codegen.cpu.blocked import (
     function_text,
     indented,
     no_epilogue,
+    per_axis,
     row_cut,
 )
-from flowc.codegen.cpu.convolution import ConvSpec, per_axis, product
+from flowc.codegen.cpu.convolution import ConvSpec, product
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
 

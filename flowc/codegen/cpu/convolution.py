@@ -32,6 +32,7 @@ from flowc.codegen.cpu.blocked import (
     function_text,
     indented,
     no_epilogue,
+    per_axis,
     row_cut,
 )
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
@@ -75,10 +76,6 @@ class ConvSpec:
     @property
     def axes(self) -> str:
         return AXES[-self.rank :]
-
-
-def per_axis(axes: str, *names: str) -> list[str]:
-    return [f"{name}_{axis}" for name in names for axis in axes]
 
 
 def product(factors: Sequence[str]) -> str:

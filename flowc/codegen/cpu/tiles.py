@@ -55,7 +55,7 @@ class Operands:
     """Where the elements stand that sums are made of: [i, k] of the block at `k * step + i *
     stride`, [k, j] of the panel at `k * width + j`. How many bytes ahead of what is multiplied
     each of the two is fetched into the cache: 0 does not ask for it. With `lines` the block is
-    several, a step apart, whose sums follow each other: sums take their number and the step."""
+    several, in groups, whose sums follow each other; sums take the numbers and steps of both."""
 
     step: int
     stride: int
@@ -68,8 +68,8 @@ class Operands:
 def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) -> Routine:
     """`sums(block, panel, c, depth, c_stride, accumulate, ...)`: C[rows, columns] (+)= block x
 
-    panel; behind these, with `operands.lines`, `lines, line_step`. Columns are whole vectors and at
-    most a half.
+    panel; behind these, with `operands.lines`, `groups, group_step, lines, line_step`. Columns are
+    whole vectors and at most a half.
     """
     o = operands
     emit, name = (_emit_line_sums, "line_sums") if o.lines else (_emit_sums, "sums")
@@ -93,7 +93,7 @@ def _vectors(shape: TileShape, columns: int) -> list[Vector]:
 
 def _kinds(operands: Operands) -> str:
     """The letters of what routines take behind other arguments."""
-    return "ii" if operands.lines else ""
+    return "iiii" if operands.lines else ""
 
 
 def _emit_line_sums(
@@ -106,7 +106,8 @@ def _emit_line_sums(
 ) -> None:
     """C[rows, vectors] (+)= the sum of lines[rows, depth] x panel[depth, vectors], the panel of a
     line behind that of the one before; all sums in registers."""
-    block, panel, c, depth, c_stride, accumulate, lines, line_step = args
+    block, panel, c, depth, c_stride, accumulate = args[:6]
+    groups, group_step, lines, line_step = indices(b, args[6:])
     size, element = shape.dtype.size, element_type(shape.dtype)
     kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
     with b.goto_entry_block():
@@ -114,8 +115,8 @@ def _emit_line_sums(
     for kind, total in (pair for row in sums for pair in zip(kinds, row)):
         b.store(ir.Constant(kind, None), total)
     place = Counter(b, 0)
-    with counted_loop(b, Index(b, lines)) as line:
-        first = offset(block, line * Index(b, line_step))
+    with counted_loop(b, groups) as group, counted_loop(b, lines) as line:
+        first = offset(block, group * group_step + line * line_step)
         with counted_loop(
             b, Index(b, depth), unrolled=steps_of_iteration(rows * len(vectors))
         ) as k:
@@ -329,7 +330,8 @@ def panels_routine(shape: TileShape, line_stride: int = 0) -> Routine:
     `panels` starts at panel 0, at the first of the `depth` steps, and has `inner` steps in all.
 
     With a `line_stride` the rows of the block are as far apart, and may overlap; there are several
-    blocks, whose `depth` steps follow each other: `lines, line_step` are two more arguments.
+    blocks, whose `depth` steps follow each other, lines of groups: `groups, group_step, lines,
+    line_step` are four more arguments.
     """
     stride = line_stride or shape.row_stride
     operands = Operands(1, stride, shape.columns, lines=line_stride > 0)

@@ -15,21 +15,27 @@ from flowc.ir.lowering import Convolution
 
 VECTORS = 8  # of pixels side by side, at most
 TILES = 16  # of pixels side by side in a task, at most
-# Of the planes of a task, which stay in a second-level cache: wanted, and at most.
-PLANE_BYTES, MOST_BYTES = 192 << 10, 768 << 10
+# Of the planes of a task, which stay in a second-level cache: wanted, of volumes, and at most.
+PLANE_BYTES, VOLUME_BYTES, MOST_BYTES = 192 << 10, 384 << 10, 768 << 10
 USES = 4  # of an element of the input, at least: else taking planes apart costs more than it saves
 FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
-LINE_STRIDE = 8  # elements from one pixel to the next, at most: more are worth gathering
-TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these
+# Elements from one pixel to the next, at most, of lines for any number of outputs, and for those of
+# two panels: more panels share what is gathered.
+LINE_STRIDE, NARROW_STRIDE = 8, 256
+TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these,
+FEWEST_LINES = 1  # or than this, of lines that are many sums for each element
+SLICES = 8  # of a task, at most
 
 
 @dataclass(frozen=True, slots=True)
 class PlanarBlock:
-    """How a convolution is cut: output `rows` and `pixels` of a task; `pitch`: elements from one
-    plane to the next; `scratch_bytes`: of all planes. `line_stride`: if not 0, the rows of the
-    input are not taken apart, and it is the elements from what a pixel sees to what the next does.
+    """How a convolution is cut: output `slices` (one of an image), `rows` of each and `pixels` of
+    a row of a task; `pitch`: elements from one plane to the next; `scratch_bytes`: of all planes.
+    `line_stride`: if not 0, the rows of the input are not taken apart, and it is the elements from
+    what a pixel sees to what the next does.
     """
 
+    slices: int
     rows: int
     pixels: int
     pitch: int
@@ -49,64 +55,127 @@ def planar_block(
 ) -> PlanarBlock | None:
     """The blocks of a convolution that is to be computed by planes or by lines; None for others.
     `weights` and `result` are dims, those of the result in logical order."""
-    if len(lowering.strides) != 2 or lowering.groups != 1 or lowering.transposed:
+    if len(lowering.strides) not in (2, 3) or lowering.groups != 1 or lowering.transposed:
         return None
     known = [d for d in weights if isinstance(d, int) and d]
     if len(known) != len(weights):
         return None
-    _, kernel_w, channels, outputs = known
-    stride, dilation = lowering.strides[1], lowering.dilations[1]
+    *_, kernel_w, channels, outputs = known
+    stride, dilation = lowering.strides[-1], lowering.dilations[-1]
     if outputs <= shape.lanes // 2:
-        if not _fills_planes(shape, lowering, known, result[2]):
+        if not _fills_planes(shape, lowering, known, result[-2]):
             return None
         tile = vectors_of_pixels(shape, outputs) * shape.lanes
         shift = (kernel_w - 1) * dilation // stride
-        return _cut(shape, lowering, known, result, tile, (1, shift), stride * channels)
+        tiling = _Tiling(shape, tile, (1, shift), stride * channels)
+        return _cut(tiling, lowering, known, result)
     line_stride = stride * channels
-    if line_stride > LINE_STRIDE or dilation != 1 or prod(known[:-1]) < USES:
+    if dilation != 1 or not _fits_lines(shape, lowering, known):
         return None
     seen = (line_stride, (kernel_w - stride) * channels)
-    found = _cut(shape, lowering, known, result, shape.rows, seen, 1)
+    fewest = FEWEST_ROWS if line_stride <= LINE_STRIDE else FEWEST_LINES
+    found = _cut(_Tiling(shape, shape.rows, seen, 1, fewest), lowering, known, result)
     return None if found is None else replace(found, line_stride=line_stride)
+
+
+def _fits_lines(shape: TileShape, lowering: Convolution, weights: Sequence[int]) -> bool:
+    """Whether the input is used often enough, by few enough outputs, to be read where it stands."""
+    *window, channels, outputs = weights
+    line_stride = lowering.strides[-1] * channels
+    if line_stride <= LINE_STRIDE:
+        return prod(window) * channels >= USES
+    if line_stride > NARROW_STRIDE or outputs > 2 * shape.columns:
+        return False
+    return prod(window) > prod(lowering.strides)
 
 
 def _fills_planes(
     shape: TileShape, lowering: Convolution, weights: Sequence[int], width: Dim
 ) -> bool:
     """Whether planes are used often enough, and rows of pixels fill vectors."""
-    stride_h, stride_w = lowering.strides
-    taps, kernel_w = weights[0] * weights[1], weights[1]
-    if taps < USES * stride_h * stride_w or kernel_w < stride_w:
+    *window, _, _ = weights
+    if prod(window) < USES * prod(lowering.strides) or window[-1] < lowering.strides[-1]:
         return False
     return not isinstance(width, int) or (width >= FILLED * -(-width // shape.lanes) * shape.lanes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Tiling:
+    """What a row of a task holds: a plane has `seen[0]` elements for each pixel of whole tiles, of
+    `tile` pixels each, and `seen[1]` more; there are `planes` to a row of the input. A task has so
+    many rows at least, unless there are no more."""
+
+    shape: TileShape
+    tile: int
+    seen: tuple[int, int]
+    planes: int
+    fewest_rows: int = FEWEST_ROWS
+
+    def most_tiles(self, width: Dim) -> int:
+        """Tiles of a task, which share a row evenly."""
+        if not isinstance(width, int) or not width:
+            return TILES if width else 1
+        needed = -(-width // self.tile)
+        return -(-needed // -(-needed // TILES))
+
+    def pitch(self, tiles: int) -> int:
+        elements = tiles * self.tile * self.seen[0] + max(0, self.seen[1])
+        return -(-elements // self.shape.lanes) * self.shape.lanes
+
+    def row_bytes(self, tiles: int) -> int:
+        return self.planes * self.pitch(tiles) * self.shape.dtype.size
+
+
 def _cut(
-    shape: TileShape,
-    lowering: Convolution,
-    weights: Sequence[int],
-    result: Sequence[Dim],
-    tile: int,
-    seen: tuple[int, int],
-    planes: int,
+    tiling: _Tiling, lowering: Convolution, weights: Sequence[int], result: Sequence[Dim]
 ) -> PlanarBlock | None:
-    """Tasks of whole tiles, of so many pixels; a plane holds `seen[0]` elements for each of them
-    and `seen[1]` more, and there are `planes` to a row of the input."""
+    """Tasks of whole tiles."""
+    cut = _cut_image if len(lowering.strides) == 2 else _cut_volume
+    return cut(tiling, lowering, weights, result)
+
+
+def _cut_image(
+    tiling: _Tiling, lowering: Convolution, weights: Sequence[int], result: Sequence[Dim]
+) -> PlanarBlock | None:
     height, width = result[1:3]
-    tiles = TILES
-    if isinstance(width, int):
-        needed = -(-width // tile)
-        tiles = max(1, -(-needed // -(-needed // TILES))) if needed else 1
-    around = (weights[0] - 1) * lowering.dilations[0] + 1
-    while True:
-        pitch = -(-(tiles * tile * seen[0] + max(0, seen[1])) // shape.lanes) * shape.lanes
-        row_bytes = planes * pitch * shape.dtype.size
-        if tiles == 1 or around * row_bytes <= PLANE_BYTES:
-            break
+    tiles = tiling.most_tiles(width)
+    stride, around = lowering.strides[0], (weights[0] - 1) * lowering.dilations[0] + 1
+    while tiles > 1 and around * tiling.row_bytes(tiles) > PLANE_BYTES:
         tiles //= 2
-    stride = lowering.strides[0]
+    row_bytes = tiling.row_bytes(tiles)
     rows = max(1, (PLANE_BYTES // row_bytes - around) // stride + 1)
     if isinstance(height, int):
-        rows = min(rows, max(FEWEST_ROWS, -(-height // TASKS)), max(1, height))
+        rows = min(rows, max(tiling.fewest_rows, height // TASKS), max(1, height))
     total = ((rows - 1) * stride + around) * row_bytes
-    return PlanarBlock(rows, tiles * tile, pitch, total) if total <= MOST_BYTES else None
+    if total > MOST_BYTES:
+        return None
+    return PlanarBlock(1, rows, tiles * tiling.tile, tiling.pitch(tiles), total)
+
+
+def _cut_volume(
+    tiling: _Tiling, lowering: Convolution, weights: Sequence[int], result: Sequence[Dim]
+) -> PlanarBlock | None:
+    """The blocks that read the least of the input for each of their pixels: neighbours read what
+    is around them again."""
+    depth, height, width = (d if isinstance(d, int) else 1 << 20 for d in result[1:4])
+    (stride_d, stride_h, _), dilations = lowering.strides, lowering.dilations
+    around_d, around_h = ((taps - 1) * by + 1 for taps, by in zip(weights[:2], dilations))
+    found: PlanarBlock | None = None
+    least = 0.0
+    tiles = tiling.most_tiles(result[3])
+    while tiles:
+        pixels, row_bytes = tiles * tiling.tile, tiling.row_bytes(tiles)
+        for slices in range(1, max(1, min(SLICES, depth)) + 1):
+            slices_read = (slices - 1) * stride_d + around_d
+            rows = (VOLUME_BYTES // (row_bytes * slices_read) - around_h) // stride_h + 1
+            in_tasks = -(-depth // slices) * height * -(-width // pixels) // TASKS
+            rows = min(rows, max(tiling.fewest_rows // slices, in_tasks, 1), max(1, height))
+            if rows < 1:
+                break
+            bytes_read = slices_read * ((rows - 1) * stride_h + around_h) * row_bytes
+            cost = bytes_read / (slices * rows * pixels)
+            if found is None or cost < least:
+                least = cost
+                found = PlanarBlock(slices, rows, pixels, tiling.pitch(tiles), bytes_read)
+        tiles //= 2
+    return found

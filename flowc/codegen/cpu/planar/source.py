@@ -15,6 +15,7 @@ from flowc.codegen.cpu.blocked import (
     function_text,
     indented,
     no_epilogue,
+    per_axis,
 )
 from flowc.codegen.cpu.planar.blocks import PlanarBlock
 from flowc.codegen.cpu.planar.planes import planes_routine
@@ -32,52 +33,70 @@ def planar_source(
     *,
     extra: Sequence[Argument] = (),
 ) -> ContractionSource:
-    """y[batch, out_h, out_w, outputs] = x convolved with `weights`, as TensorFlow has them, or
-    packed by `pack_conv_weights` for a block with a `line_stride`.
+    """y[batch, out_d, out_h, out_w, outputs] = x convolved with `weights`, as TensorFlow has them,
+    or packed by `pack_conv_weights` for a block with a `line_stride`. An image is a volume of one
+    slice.
 
-    Arguments: `x, weights, y, scratch` and the pointers of `extra`; `batch`; per axis (`_h _w`)
-    each of `in out kernel stride dilation pad`; `channels n`; `block_rows block_pixels pitch` as
-    the `PlanarBlock` has them; the indices of `extra`; `begin, end`.
+    Arguments: `x, weights, y, scratch` and the pointers of `extra`; `batch`; per axis (`_d _h _w`)
+    each of `in out kernel stride dilation pad`; `channels n`; `block_slices block_rows block_pixels
+    pitch` as the `PlanarBlock` has them; the indices of `extra`; `begin, end`.
     """
-    sizes = [f"{n}_{a}" for n in ("in", "out", "kernel", "stride", "dilation", "pad") for a in "hw"]
-    own = ["channels", "n", "block_rows", "block_pixels", "pitch"]
+    sizes = per_axis("dhw", "in", "out", "kernel", "stride", "dilation", "pad")
+    own = ["channels", "n", "block_slices", "block_rows", "block_pixels", "pitch"]
     arguments = arguments_of(shape, "x weights y scratch", ["batch", *sizes, *own], extra)
     if block.line_stride:
         name, tile = "line_conv", f"lines_{shape.rows}x{shape.columns}_{block.line_stride}"
         routine = panels_routine(shape, block.line_stride)
         unit, parts, plane_row = "channels", "1, 1", "pitch"
-        given = """planes_of_row, weights, pixels, kernel_h * kernel_w * channels,
-                    kernel_w * channels, n, 0, count, 0, n, 0, kernel_h, dilation_h * plane_row"""
+        given = """planes_of_row, weights, pixels, kernel_d * kernel_h * kernel_w * channels,
+                        kernel_w * channels, n, 0, count, 0, n, 0, kernel_d,
+                        dilation_d * plane_slice, kernel_h, dilation_h * plane_row"""
     else:
         name, tile = "planar_conv", f"planar_{shape.lanes}_{outputs}"
         routine = pixels_routine(shape, outputs)
         unit, parts, plane_row = "1", "channels, stride_w", "stride_w * channels * pitch"
-        given = """pixels, planes_of_row, weights, count, kernel_h, kernel_w, channels, pitch,
-                    dilation_h * plane_row, stride_w, dilation_w"""
+        given = """pixels, planes_of_row, weights, count, kernel_d, kernel_h, kernel_w, channels,
+                        pitch, dilation_d * plane_slice, dilation_h * plane_row, stride_w,
+                        dilation_w"""
     body = f"""
         planes = as_{shape.dtype}_pointer(scratch)
+        slice_blocks = ceil_div(out_d, block_slices)
         row_blocks = ceil_div(out_h, block_rows)
         pixel_blocks = ceil_div(out_w, block_pixels)
         plane_row = {plane_row}
         for task in range(begin, end):
             line = idiv(task, pixel_blocks)
-            image = idiv(line, row_blocks)
-            first_h = (line - image * row_blocks) * block_rows
+            slices = idiv(line, row_blocks)
+            image = idiv(slices, slice_blocks)
+            first_d = (slices - image * slice_blocks) * block_slices
+            last_d = least(first_d + block_slices, out_d)
+            first_h = (line - slices * row_blocks) * block_rows
             last_h = least(first_h + block_rows, out_h)
             first_w = (task - line * pixel_blocks) * block_pixels
             count = least(block_pixels, out_w - first_w)
             rows = (last_h - first_h - 1) * stride_h + (kernel_h - 1) * dilation_h + 1
-            take_planes(
-                planes, advance(x, image * in_h * in_w * channels), first_h * stride_h - pad_h,
-                rows, in_h, (first_w * stride_w - pad_w) * {unit}, in_w * {unit}, {parts}, pitch)
-            for h in range(first_h, last_h):
-                first = (image * out_h + h) * out_w + first_w
-                pixels = advance(y, first * n)
-                planes_of_row = advance(planes, (h - first_h) * stride_h * plane_row)
-                {tile}(
-                    {given})
+            plane_slice = rows * plane_row
+            first_slice = first_d * stride_d - pad_d
+            for s in range((last_d - first_d - 1) * stride_d + (kernel_d - 1) * dilation_d + 1):
+                place = image * in_d
+                rows_there = 0
+                if 0 <= first_slice + s and first_slice + s < in_d:
+                    place += first_slice + s
+                    rows_there = in_h
+                take_planes(
+                    advance(planes, s * plane_slice), advance(x, place * in_h * in_w * channels),
+                    first_h * stride_h - pad_h, rows, rows_there,
+                    (first_w * stride_w - pad_w) * {unit}, in_w * {unit}, {parts}, pitch)
+            for d in range(first_d, last_d):
+                planes_of_slice = advance(planes, (d - first_d) * stride_d * plane_slice)
+                for h in range(first_h, last_h):
+                    first = ((image * out_d + d) * out_h + h) * out_w + first_w
+                    pixels = advance(y, first * n)
+                    planes_of_row = advance(planes_of_slice, (h - first_h) * stride_h * plane_row)
+                    {tile}(
+                        {given})
         """
-    finish = epilogue(12, ("first", "first + count"), ("0", "n"))
+    finish = epilogue(16, ("first", "first + count"), ("0", "n"))
     text = function_text(name, arguments, indented(body, 4), *finish)
     symbols = {
         "advance": advance,
@@ -86,6 +105,7 @@ def planar_source(
         "take_planes": planes_routine(shape).intrinsic(),
         tile: routine.intrinsic(),
     }
-    row_blocks = "((out_h + block_rows - 1) // block_rows)"
-    tasks = f"batch * {row_blocks} * ((out_w + block_pixels - 1) // block_pixels)"
+    blocks = zip("dhw", ("slices", "rows", "pixels"))
+    counts = [f"((out_{a} + block_{name} - 1) // block_{name})" for a, name in blocks]
+    tasks = " * ".join(["batch", *counts])
     return ContractionSource(name, text, arguments, tasks, block.scratch_bytes, symbols)

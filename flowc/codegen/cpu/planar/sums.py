@@ -76,14 +76,15 @@ def _tile_routine(shape: TileShape, outputs: int, vectors: int) -> Routine:
     return Routine(
         f"planar_tile.{shape.dtype}.{vectors}x{shape.lanes}.{outputs}",
         shape.dtype,
-        "ppp" + "i" * 7,
+        "ppp" + "i" * 9,
         lambda b, values: _emit_tile(b, values, shape, outputs, vectors),
     )
 
 
 def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, outputs: int, vectors: int) -> None:
     target, planes, weights = args[:3]
-    kernel_h, kernel_w, channels, pitch, tap_row, stride, dilation = indices(b, args[3:])
+    kernel_d, kernel_h, kernel_w, channels, pitch, tap_slice, tap_row, *rest = indices(b, args[3:])
+    stride, dilation = rest
     lanes, size = shape.lanes, shape.dtype.size
     vector = ir.VectorType(element_type(shape.dtype), lanes)
     with b.goto_entry_block():
@@ -93,11 +94,11 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, outputs: int, ve
     phase, shift = Counter(b, 0), Counter(b, 0)
     weight = Counter(b, 0)
     step, left_over = dilation // stride, dilation % stride
-    with counted_loop(b, kernel_h) as i:
+    with counted_loop(b, kernel_d) as d, counted_loop(b, kernel_h) as i:
         phase.set(0)
         shift.set(0)
         with counted_loop(b, kernel_w):
-            seen = i * tap_row + phase.get() * channels * pitch + shift.get()
+            seen = d * tap_slice + i * tap_row + phase.get() * channels * pitch + shift.get()
             at_once = steps_of_iteration(outputs * vectors)
             with counted_loop(b, channels, unrolled=at_once) as channel:
                 row = offset(planes, seen + channel * pitch)
@@ -142,14 +143,15 @@ def _side_by_side(b: ir.IRBuilder, columns: Sequence[Value]) -> list[Value]:
 
 
 def pixels_routine(shape: TileShape, outputs: int) -> Routine:
-    """`planar_pixels(y, planes, weights, count, kernel_h, kernel_w, channels, pitch, tap_row,
+    """`planar_pixels(y, planes, weights, count, kernel_d, kernel_h, kernel_w, channels, pitch,
 
-    stride, dilation)`: y[count, outputs] of one row of pixels; `tap_row`: elements of the planes
-    from one row of taps to the next; stride and dilation are the horizontal ones.
+    tap_slice, tap_row, stride, dilation)`: y[count, outputs] of one row of pixels; `tap_slice,
+    tap_row`: elements of the planes from one slice or row of taps to the next; stride and dilation
+    are the horizontal ones.
     """
     return Routine(
         f"planar_pixels.{shape.dtype}.{shape.lanes}.{outputs}",
         shape.dtype,
-        "ppp" + "i" * 8,
+        "ppp" + "i" * 10,
         lambda b, values: _emit_pixels(b, values, shape, outputs),
     )

@@ -11,6 +11,9 @@ and have more weights, whose reading decides where few tiles share them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import prod
+
 from flowc import dtypes
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.source import WinogradSpec
@@ -38,14 +41,13 @@ GAIN = 0.85  # of the cost of a simpler way, at most
 def winograd_for(
     lowering: Convolution,
     weights: Value,
-    image: tuple[Dim, ...],
     result: tuple[Dim, ...],
     shape: TileShape,
 ) -> WinogradSpec | None:
-    """The one to take. `image` and `result` are the logical dims of the input and the output."""
+    """The one to take. `result`: the logical dims of the output."""
     chosen: WinogradSpec | None = None
     least: float | None = None
-    for spec, cost in winograd_costs(lowering, weights, image, result, shape):
+    for spec, cost in winograd_costs(lowering, weights, result, shape):
         if least is None or cost < GAIN * least:
             chosen, least = spec, cost
     return chosen
@@ -54,17 +56,20 @@ def winograd_for(
 def winograd_costs(
     lowering: Convolution,
     weights: Value,
-    image: tuple[Dim, ...],
     result: tuple[Dim, ...],
     shape: TileShape,
 ) -> list[tuple[WinogradSpec | None, float]]:
     """The ways of a convolution, the simplest first; none where it cannot be computed so."""
-    *window, channels, n = weights.dims
-    height, width = result[1:3]
+    if weights.type.rank < 4:
+        return []
+    *taps_d, kernel_h, kernel_w, channels, n = weights.dims
+    *images, height, width, _ = result
     if not (
         shape.dtype is dtypes.f32
-        and tuple(window) in OUTPUTS
-        and lowering.strides == lowering.dilations == (1, 1)
+        and len(taps_d) <= 1
+        and (kernel_h, kernel_w) in OUTPUTS
+        and lowering.strides[-2:] == lowering.dilations[-2:] == (1, 1)
+        and all(isinstance(d, int) and d for d in taps_d)
         and lowering.groups == 1
         and lowering.layout == CHANNELS_LAST
         and isinstance(channels, int)
@@ -73,10 +78,12 @@ def winograd_costs(
         and isinstance(width, int)
     ):
         return []
-    if channels % shape.lanes or n % shape.lanes or not channels * n:
+    tile = shape if _fills(shape, channels, n) else _of_half_vectors(shape)
+    if not _fills(tile, channels, n) or not channels * n:
         return []
-    batch = image[0] if isinstance(image[0], int) else 1
-    kernel_h, kernel_w = (int(taps) for taps in window)
+    kernel_h, kernel_w, depth = int(kernel_h), int(kernel_w), prod(int(d) for d in taps_d)
+    channels *= depth  # what the taps of the depth see are more channels
+    batch = prod(d for d in images if isinstance(d, int))
     pairs, taps = channels * n, kernel_h * kernel_w
     pixels = batch * height * width
     direct = pairs * (pixels * taps / shape.lanes + _reading(taps, shape))
@@ -86,9 +93,19 @@ def winograd_costs(
         tiles = batch * -(-height // outputs_h) * -(-width // outputs_w)
         of_input, of_output = _transforms(winograd)
         work = winograd.positions * pairs + of_input * channels + of_output * n
-        cost = tiles * work / shape.lanes + pairs * _reading(winograd.positions, shape)
-        found.append((WinogradSpec(shape, winograd), cost))
+        cost = tiles * work / tile.lanes + pairs * _reading(winograd.positions, shape)
+        found.append((WinogradSpec(tile, winograd), cost))
     return found
+
+
+def _fills(shape: TileShape, channels: int, n: int) -> bool:
+    return channels % shape.lanes == n % shape.lanes == 0
+
+
+def _of_half_vectors(shape: TileShape) -> TileShape:
+    """The tile of a target whose vectors are half as long, with all the registers there are."""
+    lanes = max(1, shape.lanes // 2)
+    return replace(shape, lanes=lanes, columns=2 * lanes)
 
 
 def _transforms(winograd: Winograd) -> tuple[float, float]:

@@ -1,5 +1,7 @@
 """Winograd convolutions: small windows, stride 1, with fewer multiplications.
 
+Of a volume the algorithm is that of images: what the taps of the depth see are more channels.
+
 In: a `WinogradSpec` (structure only; sizes are run-time arguments). Out: kernel source.
 
 A task is a block of tiles, or one of the `parts` of a block, x a block of output channels. Its
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from flowc.codegen.cpu.block_copy import zero_run_routine
@@ -32,12 +35,14 @@ from flowc.codegen.cpu.blocked import (
     indented,
     no_epilogue,
     parts,
+    per_axis,
 )
 from flowc.codegen.cpu.packing import pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import panels_routine
 from flowc.codegen.cpu.winograd.transforms import Array, Winograd
 from flowc.codegen.llvm.vector_ir import (
+    Counter,
     Index,
     Routine,
     Value,
@@ -51,6 +56,7 @@ from flowc.codegen.llvm.vector_ir import (
     load_vector,
     offset,
     store_vector,
+    while_positive,
 )
 from flowc_runtime.native.writer import i64
 
@@ -98,7 +104,11 @@ class WinogradSpec:
 
 
 def pack_winograd_weights(weights: Array, spec: WinogradSpec) -> Array:
-    """[*window, channels, n] -> [positions, panels, channels, columns]."""
+    """[*window, channels, n] -> [positions, panels, channels, columns]; the taps of the depth are
+    more channels."""
+    if weights.ndim == 5:
+        depth, *window, channels, n = weights.shape
+        weights = np.moveaxis(weights, 0, 2).reshape(*window, depth * channels, n)
     return pack_gemm_b(spec.winograd.transformed_weights(weights), spec.shape)
 
 
@@ -122,13 +132,16 @@ def _elements(
     sizes: tuple[Index, Index],
     stride: Index,
     elsewhere: Value,
+    is_there: Value | None = None,
 ) -> None:
-    """Writes pointers to a rectangle of pixels, `elsewhere` for those that there are not."""
+    """Writes pointers to a rectangle of pixels, `elsewhere` for those that there are not, which all
+    are unless the slice `is_there`."""
     image, h, w = first
     height, width = sizes
     columns = [b.icmp_unsigned("<", (w + j).value, width.value) for j in range(sides[1])]
     for i in range(sides[0]):
         row = b.icmp_unsigned("<", (h + i).value, height.value)
+        row = row if is_there is None else b.and_(row, is_there)
         line = (image * height + h + i) * width + w
         for j in range(sides[1]):
             there = offset(start, (line + j) * stride)
@@ -138,28 +151,46 @@ def _elements(
 
 def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
     inputs, zeros, x = args[:3]
-    begin, end, in_h, in_w, tiles_h, tiles_w, pad_h, pad_w, channels, stride = indices(b, args[3:])
+    begin, end, in_h, in_w, tiles_h, tiles_w, pad_h, pad_w, *rest = indices(b, args[3:])
+    channels, stride, in_d, out_d, kernel_d, stride_d, dilation_d, pad_d = rest
     shape, winograd = spec.shape, spec.winograd
     lanes, size, sides = shape.lanes, shape.dtype.size, (winograd.h.side, winograd.w.side)
     with b.goto_entry_block():
         table = b.alloca(x.type, i64(winograd.positions))
-    blocks, step = _channel_blocks(channels, shape)
-    block_stride = winograd.positions * spec.input_stride
+    _, step = _channel_blocks(kernel_d * channels, shape)
+    to_next_block = winograd.positions * spec.input_stride - step
+    # What is left of a block of channels, and of those of a slice, and where the next stand.
+    left, unseen, at = Counter(b, 0), Counter(b, 0), Counter(b, 0)
     with index_range(b, begin, end) as tile:
         place = _Place(tile, (tiles_h, tiles_w), winograd)
-        first = (place.image, place.h - pad_h, place.w - pad_w)
-        _elements(b, table, sides, x, first, (in_h, in_w), stride, zeros)
-        row = offset(inputs, (tile - begin) * shape.row_stride)
-        with counted_loop(b, blocks) as block, counted_loop(b, step, lanes) as c:
-            channel = block * step + c
-            with b.if_then(channel.compare("<", channels), likely=True):
-                starts = [b.load(b.gep(table, [i64(p)])) for p in range(winograd.positions)]
-                elements = [load_vector(b, offset(p, channel), lanes, size) for p in starts]
-                columns = [elements[j :: sides[1]] for j in range(sides[1])]
-                target = offset(row, block * block_stride + c)
-                for p, value in enumerate(winograd.emit_input(b, columns)):
-                    at = b.gep(target, [i64(p * spec.input_stride)])
-                    store_vector(b, value, at, size)
+        volume = place.image // out_d
+        first_slice = (place.image - volume * out_d) * stride_d - pad_d
+        left.set(step)
+        at.set((tile - begin) * shape.row_stride)
+        with counted_loop(b, kernel_d) as tap:
+            slice_ = first_slice + tap * dilation_d
+            is_there = b.icmp_unsigned("<", slice_.value, in_d.value)
+            first = (volume * in_d + slice_, place.h - pad_h, place.w - pad_w)
+            _elements(b, table, sides, x, first, (in_h, in_w), stride, zeros, is_there)
+            unseen.set(channels)
+            with while_positive(b, unseen):
+                count = unseen.get().least(left.get())
+                before, row = channels - unseen.get(), offset(inputs, at.get())
+                with counted_loop(b, count, lanes) as c:
+                    channel = before + c
+                    starts = [b.load(b.gep(table, [i64(p)])) for p in range(winograd.positions)]
+                    elements = [load_vector(b, offset(p, channel), lanes, size) for p in starts]
+                    columns = [elements[j :: sides[1]] for j in range(sides[1])]
+                    target = offset(row, c)
+                    for p, value in enumerate(winograd.emit_input(b, columns)):
+                        place_of = b.gep(target, [i64(p * spec.input_stride)])
+                        store_vector(b, value, place_of, size)
+                at.add(count)
+                with b.if_then(count.compare("==", left.get())):
+                    at.add(to_next_block)
+                    left.set(step + count)
+                left.set(left.get() - count)
+                unseen.set(unseen.get() - count)
 
 
 def _channel_blocks(channels: Index, shape: TileShape) -> tuple[Index, Index]:
@@ -226,15 +257,18 @@ def winograd_source(
     name: str = "winograd",
     extra: Sequence[Argument] = (),
 ) -> ContractionSource:
-    """y[batch, out_h, out_w, n] = x convolved with weights packed by `pack_winograd_weights`.
+    """y[batch, out_d, out_h, out_w, n] = x convolved with weights packed by
+    `pack_winograd_weights`. An image is a volume of one slice.
 
-    `channels`, of the input, and `n` are multiples of `shape.lanes`. Arguments: `x, weights, y,
-    scratch` and the pointers of `extra`; `batch`; per axis `in out pad` (`pad`: zeros before the
-    first element); `channels n`; `parts`; `x_stride` and `c_stride` (elements from one pixel to the
-    next); the indices of `extra`; `begin, end`.
+    Channels of the input and `n` are multiples of `shape.lanes`; `channels`: those that all taps of
+    the depth see. Arguments: `x, weights, y, scratch` and the pointers of `extra`; `batch`; per
+    axis `in out pad` (`pad`: zeros before the first element); `kernel_d stride_d dilation_d`;
+    `channels` (of the input) `n`; `parts`; `x_stride` and `c_stride` (elements from one pixel to
+    the next); the indices of `extra`; `begin, end`.
     """
     shape, winograd = spec.shape, spec.winograd
-    sizes = ["in_h", "in_w", "out_h", "out_w", "pad_h", "pad_w"]
+    sizes = per_axis("dhw", "in", "out", "pad")
+    sizes += ["kernel_d", "stride_d", "dilation_d"]
     names = ["batch", *sizes, "channels", "n", "parts", "x_stride", "c_stride"]
     arguments = arguments_of(shape, "x weights y scratch", names, extra)
     h, w, suffix = winograd.h.outputs, winograd.w.outputs, _suffix(spec)
@@ -247,7 +281,7 @@ def winograd_source(
         zero_run(zeros, channels)
         tiles_h = ceil_div(out_h, {h})
         tiles_w = ceil_div(out_w, {w})
-        tiles = batch * tiles_h * tiles_w
+        tiles = batch * out_d * tiles_h * tiles_w
         tile_blocks = ceil_div(tiles, {spec.tiles})
         per_block = ceil_div(ceil_div(tiles, tile_blocks), {spec.part_tiles}) * {spec.part_tiles}
         per_part = ceil_div(ceil_div(per_block, parts), {spec.part_tiles}) * {spec.part_tiles}
@@ -276,16 +310,17 @@ def winograd_source(
                     known_last = block_last
                 winograd_input_{suffix}(
                     inputs, zeros, x, known_first, known_last, in_h, in_w, tiles_h, tiles_w,
-                    pad_h, pad_w, channels, x_stride)
+                    pad_h, pad_w, channels, x_stride, in_d, out_d, kernel_d, stride_d, dilation_d,
+                    pad_d)
             winograd_products_{suffix}(
                 products, advance(inputs, (first - known_first) * {shape.row_stride}), weights,
-                last - first, channels, n, column_begin, column_end)
+                last - first, kernel_d * channels, n, column_begin, column_end)
             winograd_output_{suffix}(
                 products, dump, advance(y, column_begin), first, last, out_h, out_w, tiles_h,
                 tiles_w, c_stride, column_end - column_begin)
         """
     text = function_text(name, arguments, indented(body, 4), *_finished_pixels(winograd, epilogue))
-    rows = f"(batch * {parts('out_h', h)} * {parts('out_w', w)})"
+    rows = f"(batch * out_d * {parts('out_h', h)} * {parts('out_w', w)})"
     tasks = f"{parts(rows, spec.tiles)} * {parts('n', COLUMNS)} * parts"
     scratch = spec.scratch_elements(channels) * shape.dtype.size
     cut = RowCut(rows, spec.tiles, spec.part_tiles, enough=TASKS)
@@ -322,7 +357,7 @@ def _symbols(spec: WinogradSpec) -> dict[str, Any]:
         "least": least,
         "ceil_div": ceil_div,
         "zero_run": zero_run_routine(spec.shape).intrinsic(),
-        f"winograd_input_{suffix}": _routine(spec, "input", "ppp" + "i" * 10, _emit_input),
+        f"winograd_input_{suffix}": _routine(spec, "input", "ppp" + "i" * 16, _emit_input),
         f"winograd_products_{suffix}": _routine(spec, "products", "pppiiiii", _emit_products),
         f"winograd_output_{suffix}": _routine(spec, "output", "ppp" + "i" * 8, _emit_output),
     }

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flowc.codegen.cpu.convolution import is_pointwise
-from flowc.codegen.cpu.planar.blocks import PlanarBlock, planar_block
+from flowc.codegen.cpu.planar.blocks import LINE_STRIDE, PlanarBlock, planar_block
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.choice import winograd_costs, winograd_for
 from flowc.codegen.cpu.winograd.source import WinogradSpec
@@ -53,10 +53,13 @@ def conv_ways(
         found.append(ConvWay(POINTWISE))
     specs: list[WinogradSpec | None] = [None]
     if is_known and not exact:
-        chosen = winograd_for(lowering, weights, image, result, shape)
-        others = [s for s, _ in winograd_costs(lowering, weights, image, result, shape)]
+        chosen = winograd_for(lowering, weights, result, shape)
+        others = [s for s, _ in winograd_costs(lowering, weights, result, shape)]
         specs = [chosen, *(s for s in others or specs if s != chosen)]
-    return [*found, *map(_of_products, specs)]
+    products = [*map(_of_products, specs)]
+    if specs[0] is not None and planar is not None and planar.line_stride > LINE_STRIDE:
+        return [*products, *found]  # of many inputs, fewer multiplications count for more
+    return [*found, *products]
 
 
 def ways_of_cluster(node: Node, shape_of: Callable[[DType], TileShape], exact: bool) -> list[str]:
