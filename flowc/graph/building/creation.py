@@ -134,7 +134,7 @@ class _Inputs:
         tensors = [as_tensor(v, t, n) for v, t, n in zip(value, types, names, strict=True)]
         definition = self.record.signature.attrs[arg.type_attr or ""]
         for tensor in tensors:
-            check_allowed(arg.name, tensor.base_dtype, definition)
+            check_allowed(arg.name, tensor.base_dtype, definition, self.op_type)
         self.attrs[arg.type_attr or ""] = [t.base_dtype for t in tensors]
         self.tensors += tensors
 
@@ -229,7 +229,8 @@ class _Inputs:
     def _fix(self, arg: Arg, tensor: Tensor) -> None:
         if arg.type_attr is None:
             return
-        check_allowed(arg.name, tensor.base_dtype, self.record.signature.attrs[arg.type_attr])
+        definition = self.record.signature.attrs[arg.type_attr]
+        check_allowed(arg.name, tensor.base_dtype, definition, self.op_type)
         if arg.type_attr not in self.attrs:
             self.attrs[arg.type_attr] = tensor.base_dtype
             self.origins[arg.type_attr] = arg.name
