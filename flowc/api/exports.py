@@ -158,7 +158,7 @@ is_strictly_increasing
 _TOP = {
     "flowc.errors": "OpError",
     "flowc.api.math.elementwise": _ELEMENTWISE,
-    "flowc.api.math.reductions": _REDUCTIONS,
+    "flowc.api.math.reductions": _REDUCTIONS + "sparse_matmul",
     "flowc.api.linear_operators.functions": "matmul",
     "flowc.api.math.tensordot": "tensordot",
     "flowc.api.math.norms": "norm",

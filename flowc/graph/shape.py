@@ -100,6 +100,19 @@ class Dimension:
     __add__ = __radd__ = _arithmetic(operator.add)
     __mul__ = __rmul__ = _arithmetic(operator.mul)
     __sub__, __rsub__ = _arithmetic(operator.sub), _arithmetic(operator.sub, swapped=True)
+
+    def __truediv__(self, other: Any) -> Any:
+        raise TypeError(
+            f"unsupported operand type(s) for /: 'Dimension' and '{type(other).__name__}', "
+            "please use // instead"
+        )
+
+    def __rtruediv__(self, other: Any) -> Any:
+        raise TypeError(
+            f"unsupported operand type(s) for /: '{type(other).__name__}' and 'Dimension', "
+            "please use // instead"
+        )
+
     __floordiv__ = _arithmetic(operator.floordiv)
     __rfloordiv__ = _arithmetic(operator.floordiv, swapped=True)
     __mod__, __rmod__ = _arithmetic(operator.mod), _arithmetic(operator.mod, swapped=True)
