@@ -300,3 +300,30 @@ def test_dimensions_are_divided_without_a_rest() -> None:
     for quotient in (lambda: tf.Dimension(2) / 2, lambda: 2 / tf.Dimension(2)):
         with pytest.raises(TypeError, match="please use // instead"):
             quotient()
+
+
+def test_a_tuple_of_operations_runs_them_behind_the_gate() -> None:
+    x = tf.Variable(1.0)
+    added, nothing = x.assign_add(1.0), tf.no_op()
+    gated = tf.tuple([added, nothing, None])
+    assert gated[2] is None
+    assert {op.name for op in gated[1].control_inputs} == {"tuple/group_deps", nothing.name}
+    with tf.Session() as session:
+        session.run(x.initializer)
+        session.run(gated[1])
+        assert session.run(b"Variable:0") == 2  # names may be bytes
+
+
+def test_what_is_of_another_graph_or_device_is_named() -> None:
+    x = tf.constant(1, name="x")
+    with tf.device("/gpu:7"):
+        y = tf.add(tf.constant(2, name="z"), x, name="y")
+    for fetch, name in ((y, "y"), (y.op.inputs[0], "z")):  # constants are placed last
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"for operation {name}: ") as told:
+            value(fetch)
+        assert told.value.op is not None and told.value.op.name == name
+    other = tf.Session(graph=tf.Graph())
+    with pytest.raises(ValueError, match="to evaluate tensor: the tensor's graph is different"):
+        x.eval(session=other)
+    with pytest.raises(ValueError, match="execute operation: the operation's graph is different"):
+        x.op.run(session=other)

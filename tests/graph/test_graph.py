@@ -51,6 +51,21 @@ def test_names_are_unique_whatever_their_case() -> None:
     assert graph.unique_name("a") == "a_3"
 
 
+def test_names_that_are_none() -> None:
+    for name, place, expected in (
+        ("a b", None, r"`a b` is not a valid node name. .*/\^\[A-Za-z0-9.\]"),
+        ("_x", "", "'_x' is not a valid root scope name. A root scope name has to match"),
+        ("a b", "outer", "'a b' is not a valid scope name. A scope name has to match the follow"),
+    ):
+        with Graph().as_default() as graph, pytest.raises(ValueError, match=expected):
+            if place is None:
+                constant(graph, name)
+            with graph.name_scope(place or None), graph.name_scope(name):
+                pass
+    with pytest.raises(TypeError, match="Expected DataType for argument 'dtype' not 'junk'"):
+        tf.placeholder("junk")
+
+
 def test_name_scopes_nest_reopen_and_reset() -> None:
     graph = Graph()
     with graph.name_scope("s") as outer:

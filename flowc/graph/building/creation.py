@@ -19,6 +19,7 @@ from flowc.graph.building.new_operation import (
     add_operation,
     check_allowed,
     different_types,
+    plain_attr,
     record_of,
 )
 from flowc.graph.default import get_default_graph
@@ -85,10 +86,11 @@ class _Inputs:
         self.attrs: dict[str, Any] = dict(attrs)
         self.origins: dict[str, str] = {}  # type attr -> the input that fixed it
         for attr in record.signature.attrs.values():
+            given = self.attrs.get(attr.name)
             if attr.kind == "type" and attr.name in self.attrs:
-                self.attrs[attr.name] = dtypes.as_dtype(self.attrs[attr.name])
+                self.attrs[attr.name] = plain_attr(given, "type", attr.name)
             elif attr.kind == "list(type)" and attr.name in self.attrs:
-                self.attrs[attr.name] = [dtypes.as_dtype(t) for t in self.attrs[attr.name]]
+                self.attrs[attr.name] = [plain_attr(t, "type", attr.name) for t in given or ()]
 
     def take(self, inputs: Sequence[Any]) -> None:
         args = self.record.signature.inputs

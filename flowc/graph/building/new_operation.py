@@ -91,9 +91,9 @@ def _attr_value(value: Any, definition: AttrDef, op_type: str) -> Any:
         if not isinstance(value, list | tuple):
             raise TypeError(f"Expected list for attr {name}, obtained {type(value).__name__} "
                             "instead.")  # fmt: skip
-        found: Any = [_plain_attr(v, kind[5:-1], name) for v in value]
+        found: Any = [plain_attr(v, kind[5:-1], name) for v in value]
     else:
-        found = _plain_attr(value, kind, name)
+        found = plain_attr(value, kind, name)
     if definition.allowed and kind == "string" and found.decode() not in definition.allowed:
         allowed = '", "'.join(str(a) for a in definition.allowed)
         raise ValueError(
@@ -123,7 +123,7 @@ def check_allowed(argument: str, dtype: DType | None, definition: AttrDef, op_ty
         )
 
 
-def _plain_attr(value: Any, kind: str, name: str) -> Any:
+def plain_attr(value: Any, kind: str, name: str) -> Any:
     try:
         match kind:
             case "string":
@@ -145,7 +145,8 @@ def _plain_attr(value: Any, kind: str, name: str) -> Any:
     except (TypeError, ValueError) as error:
         if kind == "shape":
             raise type(error)(f"Error converting {name} to a TensorShape: {error}.") from None
-        raise TypeError(f"Expected {kind} for argument '{name}' not {value!r}.") from None
+        expected = "DataType" if kind == "type" else kind
+        raise TypeError(f"Expected {expected} for argument '{name}' not {value!r}.") from None
     return value
 
 
