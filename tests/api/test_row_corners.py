@@ -327,3 +327,19 @@ def test_what_is_of_another_graph_or_device_is_named() -> None:
         x.eval(session=other)
     with pytest.raises(ValueError, match="execute operation: the operation's graph is different"):
         x.op.run(session=other)
+
+
+def test_slices_of_quantized_and_complex_variables() -> None:
+    rows = tf.constant([[1, 2], [3, 4]], tf.qint8)
+    quantized, numbers = tf.Variable(rows), tf.Variable(tf.cast([2.0, 8.0], tf.complex64))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        changed = tf.scatter_update(quantized, [1], tf.constant([[7, 8]], tf.qint8))
+        assert session.run(changed).tolist() == [[1, 2], [7, 8]]
+        halves = tf.scatter_div(numbers, [1, 1], tf.constant([2, 2j], tf.complex64))
+        assert session.run(halves).tolist() == [2, -2j]
+
+
+def test_a_getter_that_is_no_function() -> None:
+    with pytest.raises(ValueError, match="custom_getter which is not callable: 3"):
+        tf.get_variable("x", [2], custom_getter=3)  # type: ignore[arg-type]

@@ -16,8 +16,8 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, product
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.op import Attrs
-from flowc.ir.types import shown_dims
+from flowc.ir.op import Attrs, Inference
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import ignores_bad_indices
 from flowc.ops.state.variables import (
     Emit,
@@ -46,6 +46,8 @@ def _emit_rows(combine: str) -> Emit:
             f" params.shape {shown_dims(held.dims)}"
         )
         require_same(x, wanted, updates.dims, text)
+        if updates.type.dtype is not held.type.dtype:  # a session holds quantized elements plainly
+            updates = x.b.bitcast(updates, type=held.type.dtype)
         places = x.b.reshape(indices, (*indices.dims, 1))
         x.replace(
             variable, x.b.change_slices(held, places, updates, combine=combine, depth=1, rows=True)
@@ -90,9 +92,24 @@ def _whole(x: Extractor, held: Value, updates: Value, combine: str) -> Value:
     return x.b.reshape(changed, held.dims)
 
 
+def _held(c: Inference) -> Dims:
+    return c.dims(0)
+
+
+def _infer_rows(c: Inference) -> Dims:
+    held, indices, updates = c.dims(0), c.dims(1), c.dims(2)
+    if not held:
+        raise c.fail("a scalar has no rows", built="Shape must be at least rank 1 but is rank 0")
+    if updates:
+        fault = "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = []"
+        c.match_dims(updates, (*indices, *held[1:]), fault)
+    return held
+
+
 def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: str) -> None:
     """The op on a reference and the one on a handle."""
     emit = _emit_slices(combine) if nd else _emit_rows(combine)
+    infer = _held if nd else _infer_rows
     locking = combine == "update"
     policy = ', bad_indices_policy: string = ""' if nd else ""
     name = f"scatter{'_nd' if nd else ''}_{combine}"
@@ -102,6 +119,7 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
         f" Tindices: {{i32, i64}}, use_locking: bool = {locking}{policy})"
         " -> output_ref: ref(T)",
         emit,
+        infer,
     )
     attrs = (
         f"T: type, Tindices: {{i32, i64}}, use_locking: bool = True{policy}"
@@ -114,6 +132,7 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
         f"ResourceScatter{nd}{kind}({handle}: resource, indices: Tindices, updates: {dtype};"
         f" {attrs})",
         emit,
+        infer,
     )
 
 
