@@ -142,14 +142,15 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,
 ) -> Tensor:
-    """How many elements along `axis` (all axes, if None) are not zero, as `dtype`. Raises
-    `ValueError` where an argument is given under two names, and for an axis out of range."""
+    """How many elements along `axis` (all axes, if None) are not zero, or not empty, as `dtype`.
+    Raises `ValueError` where an argument is given under two names, and for an axis out of range."""
     axis = one_of(axis, "axis", reduction_indices, "reduction_indices")
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "count_nonzero"):
         x = as_tensor(one_of(input, "input", input_tensor, "input_tensor"), name="input")
         assert x.dtype is not None
-        zero = as_tensor(np.zeros((), x.dtype.numpy), name="Const")
+        none = "" if x.base_dtype is dtypes.string else np.zeros((), x.dtype.numpy)
+        zero = as_tensor(none, name="Const")
         return reduce_sum(cast(elementwise.not_equal(x, zero), dtypes.as_dtype(dtype)), axis, keep)
 
 

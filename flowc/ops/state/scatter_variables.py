@@ -22,12 +22,21 @@ from flowc.ops.arrays.indexing import ignores_bad_indices
 from flowc.ops.state.variables import (
     Emit,
     define_change,
+    refuse,
     require_same,
     value_of,
     variable_of,
 )
 
 # -- the ops of TensorFlow
+
+
+_NO_NUMBERS = (dtypes.bool_, dtypes.string)
+_NO_ORDER = (*_NO_NUMBERS, *dtypes.COMPLEX)
+_WITHOUT_KERNEL = {
+    **dict.fromkeys(("add", "sub", "mul", "div"), _NO_NUMBERS),
+    **dict.fromkeys(("min", "max"), _NO_ORDER),
+}
 
 
 def _emit_rows(combine: str) -> Emit:
@@ -37,6 +46,7 @@ def _emit_rows(combine: str) -> Emit:
         variable = variable_of(x, inputs[0])
         held, indices = value_of(x, variable), value_of(x, inputs[1])
         updates = value_of(x, inputs[2])
+        refuse(x, held, *_WITHOUT_KERNEL.get(combine, ()))
         wanted = (*indices.dims, *held.dims[1:])
         if updates.type.rank == 0 and wanted:
             updates = x.b.broadcast_to(updates, wanted)
