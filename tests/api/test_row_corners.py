@@ -343,3 +343,14 @@ def test_slices_of_quantized_and_complex_variables() -> None:
 def test_a_getter_that_is_no_function() -> None:
     with pytest.raises(ValueError, match="custom_getter which is not callable: 3"):
         tf.get_variable("x", [2], custom_getter=3)  # type: ignore[arg-type]
+
+
+def test_a_gradient_passes_through_a_function() -> None:
+    x = tf.Variable(1.4)
+    rounded = tf.grad_pass_through(lambda y: tf.round(y) * x)(x * 2.0)
+    with tf.Session() as session:
+        session.run(x.initializer)
+        found = session.run([rounded, *tf.gradients(rounded, x)])
+    np.testing.assert_allclose(found, [3 * 1.4, 2.0], rtol=1e-6)
+    with pytest.raises(TypeError, match="does not have integer type: <dtype: 'float32'>"):
+        tf.train.assert_global_step(tf.constant(1.0))

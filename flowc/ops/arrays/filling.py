@@ -306,7 +306,7 @@ zeros_like = define(
     reference=lambda x: np.full_like(x, b"") if x.dtype == object else np.zeros_like(x),
     lowering=_filled(0),
     gradient=no_gradient,
-    examples=("T[2,3]", "f32[0]", "f32[]", "string[2]"),
+    examples=("T[2,3]", "f32[0]", "f32[]"),
     content=_zeros_content,
     on_lists=_zeros_of_held,
     on_variants=zeros_of_variant,
