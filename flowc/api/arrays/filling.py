@@ -149,13 +149,13 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor
     """A vector of `num` floats from `start` to `stop`, both included, at equal distances. `start`
     and `stop`: scalars of one dtype; integers become floats as `truediv` has it. Raises `TypeError`
     for others, `ValueError` for `num` below 1."""
-    first = as_tensor(start, name="start")
-    if first.base_dtype is None or not first.base_dtype.is_integer:
-        return output("LinSpace", start, stop, num, name=name)
-    with name_scope(name, "LinSpace", [first]) as scope:
-        ends = first, as_tensor(stop, first.base_dtype, "stop")
-        wide = quotient_dtype(first.base_dtype)
-        return output("LinSpace", *(cast(end, wide) for end in ends), num, name=scope)
+    with name_scope(name, "LinSpace", [start, stop, num]) as scope:
+        ends = [as_tensor(start, name="start")]
+        wide = quotient_dtype(ends[0].base_dtype)
+        ends.append(as_tensor(stop, ends[0].base_dtype, "stop"))
+        if wide is not None:
+            ends = [cast(end, wide) for end in ends]
+        return output("LinSpace", *ends, num, name=scope)
 
 
 def one_hot(
