@@ -275,6 +275,7 @@ __all__ = [
     "global_variables_initializer",
     "glorot_normal_initializer",
     "glorot_uniform_initializer",
+    "grad_pass_through",
     "gradients",
     "graph_util",
     "greater",
@@ -518,6 +519,7 @@ __all__ = [
     "sparse_concat",
     "sparse_fill_empty_rows",
     "sparse_mask",
+    "sparse_matmul",
     "sparse_maximum",
     "sparse_merge",
     "sparse_minimum",
@@ -844,9 +846,11 @@ from flowc.api.math.elementwise import complex as complex
 from flowc.api.math.elementwise import complex_abs as complex_abs
 from flowc.api.math.elementwise import conj as conj
 from flowc.api.math.elementwise import div as div
+from flowc.api.math.elementwise import div_no_nan as div_no_nan
 from flowc.api.math.elementwise import divide as divide
 from flowc.api.math.elementwise import log_sigmoid as log_sigmoid
 from flowc.api.math.elementwise import logical_xor as logical_xor
+from flowc.api.math.elementwise import round as round
 from flowc.api.math.elementwise import saturate_cast as saturate_cast
 from flowc.api.math.elementwise import scalar_mul as scalar_mul
 from flowc.api.math.elementwise import truediv as truediv
@@ -865,6 +869,7 @@ from flowc.api.math.reductions import count_nonzero as count_nonzero
 from flowc.api.math.reductions import einsum as einsum
 from flowc.api.math.reductions import reduce_std as reduce_std
 from flowc.api.math.reductions import reduce_variance as reduce_variance
+from flowc.api.math.reductions import sparse_matmul as sparse_matmul
 from flowc.api.math.special import lbeta as lbeta
 from flowc.api.math.tensordot import tensordot as tensordot
 from flowc.api.metrics.confusion import confusion_matrix as confusion_matrix
@@ -932,6 +937,7 @@ from flowc.api.training.gradients import gradients as gradients
 from flowc.api.training.gradients import hessians as hessians
 from flowc.api.training.registration import RegisterGradient as RegisterGradient
 from flowc.api.training.registration import custom_gradient as custom_gradient
+from flowc.api.training.registration import grad_pass_through as grad_pass_through
 from flowc.api.training.registration import no_gradient as NoGradient
 from flowc.api.training.registration import no_gradient as NotDifferentiable
 from flowc.api.training.registration import no_gradient as no_gradient
@@ -1284,10 +1290,6 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
     """The derivative of `lgamma`, of floats.
     
     Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, or 0 where y is 0, of floats or complex numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
 def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Bools: x == y, of any dtype.
     
@@ -1445,10 +1447,6 @@ def reciprocal(x: Any, name: str | None = None) -> Tensor:
     
     Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
 def rint(x: Any, name: str | None = None) -> Tensor:
-    """The nearest whole number, the even one of two, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, the even one of two, of floats.
     
     Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""

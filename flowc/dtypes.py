@@ -137,7 +137,7 @@ class DType:
             return ml_dtypes.finfo(self.numpy)
         if self.is_integer:
             return np.iinfo(self.numpy)
-        raise TypeError(f"Cannot find {wanted} value of {self!s}.")
+        raise TypeError(f"Cannot find {wanted} value of {self!s} with type {self.base_dtype!s}.")
 
     @property
     def as_numpy_dtype(self) -> Any:
@@ -301,7 +301,7 @@ def as_dtype(value: Any) -> DType:
             return string
         if numpy in _BY_NUMPY:
             return _BY_NUMPY[numpy]
-    raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+    raise TypeError(f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType.")
 
 
 def _numpy_dtype(value: Any) -> np.dtype[Any] | None:

@@ -120,6 +120,7 @@ BACK = {
         "flowc.graph.meta_export",
     ),
     "flowc.graph.graph": ("flowc.graph.export",),
+    "flowc.graph.shape": ("flowc.graph.encode",),
     "flowc.graph.default": ("flowc.graph.graph",),
     "flowc.api.variables.variables": ("flowc.api.variables.resource_variables",),
     "flowc.api.data.dataset": (

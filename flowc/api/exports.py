@@ -154,7 +154,7 @@ is_strictly_increasing
 _TOP = {
     "flowc.errors": "OpError",
     "flowc.api.math.elementwise": _ELEMENTWISE,
-    "flowc.api.math.reductions": _REDUCTIONS,
+    "flowc.api.math.reductions": _REDUCTIONS + "sparse_matmul",
     "flowc.api.linear_operators.functions": "matmul",
     "flowc.api.math.tensordot": "tensordot",
     "flowc.api.math.norms": "norm",
@@ -218,7 +218,7 @@ _TOP = {
     "flowc.api.strings.strings": "as_string string_join=join",
     "flowc.api.training.gradients": "UnconnectedGradients gradients hessians",
     "flowc.api.training.registration": """NoGradient=no_gradient NotDifferentiable=no_gradient
-        RegisterGradient custom_gradient no_gradient""",
+        RegisterGradient custom_gradient grad_pass_through no_gradient""",
     "flowc.graph.gradients.aggregation": "AggregationMethod",
     "flowc.proto.graph_pb2": "AttrValue GraphDef NameAttrList NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",

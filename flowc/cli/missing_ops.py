@@ -103,8 +103,8 @@ REASONS: tuple[tuple[str, str], ...] = (
 
 def missing_ops() -> list[tuple[str, str]]:
     """TensorFlow's ops that flowc does not compile or run, each with the reason."""
+    from flowc.encoding.tensorflow_ops import tensorflow_ops
     from flowc.extract.unsupported_ops import is_supported
-    from flowc.importer.tensorflow_ops import tensorflow_ops
 
     return [(name, reason_of(name)) for name in sorted(tensorflow_ops()) if not is_supported(name)]
 

@@ -88,7 +88,7 @@ def _told_apart(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Ops without a record: TensorFlow's own, and those whose code is in a library of their own."""
     if not rows:
         return rows
-    from flowc.importer.tensorflow_ops import tensorflow_ops
+    from flowc.encoding.tensorflow_ops import tensorflow_ops
 
     known = tensorflow_ops()
     return {op_type: {**row, "custom": op_type not in known} for op_type, row in rows.items()}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from flowc.encoding.wire import varint_bytes
+from flowc.encoding.wire import varint, varint_bytes
 from flowc.proto.example_parts_pb2 import ExampleParts, FeatureListParts, SequenceExampleParts
 from flowc.proto.example_pb2 import Feature
 
@@ -30,20 +30,49 @@ _LONGEST_VARINT = 10
 
 def example_parts(serialized: bytes) -> Parts:
     """The features of an `Example`. Raises `ValueError` for what is none."""
-    try:
-        return ExampleParts.FromString(serialized).features.part
-    except DecodeError as error:
-        raise ValueError(str(error)) from None
+    return _message_of(ExampleParts, serialized, (1,)).features.part
 
 
 def sequence_parts(serialized: bytes) -> tuple[Parts, Parts]:
     """The features of the context of a `SequenceExample`, and its feature lists. Raises
     `ValueError` for what is none."""
-    try:
-        found = SequenceExampleParts.FromString(serialized)
-    except DecodeError as error:
-        raise ValueError(str(error)) from None
+    found = _message_of(SequenceExampleParts, serialized, (1, 2))
     return found.context.part, found.feature_lists.part
+
+
+def _message_of(kind: Any, serialized: bytes, known: Sequence[int]) -> Any:
+    """A message whose own fields are `known`. As in TensorFlow, text of another field may end
+    before it should."""
+    try:
+        return kind.FromString(serialized)
+    except DecodeError as error:
+        cut = _cut_field(serialized, known)
+        if cut is None:
+            raise ValueError(str(error)) from None
+    return _message_of(kind, serialized[:cut], known)
+
+
+def _cut_field(serialized: bytes, known: Sequence[int]) -> int | None:
+    """Where the last field begins, if it is not known and its text is longer than what is left."""
+    view, at = memoryview(serialized), 0
+    try:
+        while at < len(view):
+            begin, (tag, at) = at, varint(view, at)
+            match tag & 7:
+                case 0:
+                    _, at = varint(view, at)
+                case 1 | 5:
+                    at += 8 if tag & 7 == 1 else 4
+                case 2:
+                    length, at = varint(view, at)
+                    at += length
+                    if at > len(view):
+                        return None if tag >> 3 in known else begin
+                case _:
+                    return None
+    except (IndexError, ValueError):  # of a number
+        pass
+    return None
 
 
 def features_of(feature_list: bytes) -> Sequence[bytes]:

@@ -150,7 +150,7 @@ def _check_expanded(graph: Graph, needed: Sequence[NamedNode]) -> None:
 
 def unknown_op(op_type: str) -> str:
     """What is said of an op that neither flowc nor TensorFlow has."""
-    from flowc.importer.tensorflow_ops import tensorflow_ops
+    from flowc.encoding.tensorflow_ops import tensorflow_ops
 
     if tf_op(op_type) is not None or op_type in tensorflow_ops():
         return ""

@@ -125,10 +125,16 @@ def default_session(session: Any) -> Iterator[None]:
 def session_for(element: Tensor | Operation, session: Any, what: str, how: str) -> Any:
     """The session that runs `element`: the one given, else the default one. Raises `ValueError`
     where there is none or it belongs to another graph; `what` and `how` are words for that."""
+    does, kind = (
+        what.partition(" using")[0],
+        "tensor" if isinstance(element, Tensor) else "operation",
+    )
     if session is not None:
         if session.graph is not element.graph:
-            raise ValueError(f"Cannot use the given session to {what.replace(' using', ':')}: the "
-                             "tensor's graph is different from the session's graph.")  # fmt: skip
+            raise ValueError(
+                f"Cannot use the given session to {does}: the {kind}'s graph is different from "
+                "the session's graph."
+            )
         return session
     found = get_default_session()
     if found is None:
@@ -138,7 +144,7 @@ def session_for(element: Tensor | Operation, session: Any, what: str, how: str) 
         )
     if found.graph is not element.graph:
         raise ValueError(
-            f"Cannot use the default session to {what.replace(' using', ':')}: the tensor's graph "
-            f"is different from the session's graph. Pass an explicit session to {how}."
+            f"Cannot use the default session to {does}: the {kind}'s graph is different from the "
+            f"session's graph. Pass an explicit session to {how}."
         )
     return found

@@ -240,6 +240,8 @@ class Graph:
         wanted = " or ".join(
             w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok
         )
+        if isinstance(obj, bytes):
+            obj = obj.decode("utf-8", "replace")
         if isinstance(obj, str):
             return self._named_element(obj, allow_tensor, allow_operation, wanted)
         if (isinstance(obj, Tensor) and allow_tensor) or (
@@ -247,7 +249,7 @@ class Graph:
         ):
             if obj.graph is not self:
                 kind = "Tensor" if isinstance(obj, Tensor) else "Operation"
-                raise ValueError(f"{kind} {obj!r} is not an element of this graph.")
+                raise ValueError(f"{kind} {obj} is not an element of this graph.")
             return obj
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
 

@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from flowc.encoding.tensor_proto import data_type
+from flowc.encoding.tensorflow_ops import StatedOp, stated_ops
 from flowc.graph.control_types import ENTER
 from flowc.graph.encode import as_kind, attr_value
 from flowc.graph.export import collection_def, graph_to_graph_def
 from flowc.graph.graph import Graph
-from flowc.graph.op_info import has_trait, is_stateful, signature_of
+from flowc.graph.op_info import is_stateful, signature_of
 from flowc.ir.signature import REQUIRED, Arg, AttrDef
 from flowc.proto.graph_pb2 import GraphDef, NodeDef, OpDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
@@ -87,12 +88,29 @@ def op_def(op_type: str) -> OpDef | None:
             _fill_arg(target.add(), arg)
     for attr in signature.attrs.values():
         _fill_attr(found.attr.add(), attr)
-    found.is_stateful = is_stateful(op_type)
-    found.is_aggregate = has_trait(op_type, "aggregate")
-    found.is_commutative = found.is_aggregate or has_trait(op_type, "commutative")
-    first_is_ref = bool(signature.inputs) and signature.inputs[0].is_ref
-    found.allows_uninitialized_input = first_is_ref and has_trait(op_type, "assign")
+    stated = stated_ops().get(op_type)
+    if stated is None:  # of others
+        found.is_stateful = is_stateful(op_type)
+    else:
+        _fill_stated(found, stated)
     return found
+
+
+def _fill_stated(found: OpDef, stated: StatedOp) -> None:
+    """What TensorFlow says of the op, whatever the record makes of it."""
+    for flag in stated.flags:
+        setattr(found, flag, True)
+    for attr in found.attr:
+        if attr.name in stated.of_any_length:
+            attr.has_minimum = True
+        allowed = stated.allowed.get(attr.name)
+        attr.allowed_values.list.ClearField("type")
+        if allowed is not None:
+            attr.allowed_values.list.type.extend(data_type(dtype) for dtype in allowed)
+        elif not attr.allowed_values.list.s:
+            attr.ClearField("allowed_values")
+    if stated.deprecated[0]:
+        found.deprecation.version, found.deprecation.explanation = stated.deprecated
 
 
 def _fill_arg(proto: OpDef.ArgDef, arg: Arg) -> None:

@@ -47,9 +47,9 @@ class Names:
     def op_name(self, name: str) -> str:
         """The full name of a new operation. A closing slash means: exactly this name."""
         if not (OPERATION_NAME if not self.scope else _SCOPE_NAME).fullmatch(name):
-            pattern = OPERATION_NAME.pattern if not self.scope else _SCOPE_NAME.pattern
             raise ValueError(
-                f"'{name}' is not a valid node name. Accepted names conform to Regex {pattern}"
+                f"`{name}` is not a valid node name. Accepted names conform to Regex "
+                f"/^{OPERATION_NAME.pattern}$/"
             )
         return name[:-1] if name.endswith("/") else self.unique(name)
 
@@ -57,8 +57,12 @@ class Names:
     def within(self, name: str | None) -> Iterator[str]:
         """Opens a name scope: a new one of a unique name, the very one named where `name` ends with
         a slash, the root for None or an empty name. Yields the scope with its closing slash."""
-        if name and not (_SCOPE_NAME if self.scope else OPERATION_NAME).fullmatch(name):
-            raise ValueError(f"'{name}' is not a valid scope name")
+        accepted, place = (_SCOPE_NAME, "") if self.scope else (OPERATION_NAME, "root ")
+        if name and not accepted.fullmatch(name):
+            raise ValueError(
+                f"'{name}' is not a valid {place}scope name. A {place}scope name has to match the "
+                f"following pattern: ^{accepted.pattern}$"
+            )
         outer = self.scope
         if not name:
             new = ""

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
+
+if TYPE_CHECKING:
+    from flowc.proto.tensor_pb2 import TensorShapeProto
 
 
 def _relation(relation: Callable[[Any, Any], bool]) -> Any:
@@ -97,6 +100,19 @@ class Dimension:
     __add__ = __radd__ = _arithmetic(operator.add)
     __mul__ = __rmul__ = _arithmetic(operator.mul)
     __sub__, __rsub__ = _arithmetic(operator.sub), _arithmetic(operator.sub, swapped=True)
+
+    def __truediv__(self, other: Any) -> Any:
+        raise TypeError(
+            f"unsupported operand type(s) for /: 'Dimension' and '{type(other).__name__}', "
+            "please use // instead"
+        )
+
+    def __rtruediv__(self, other: Any) -> Any:
+        raise TypeError(
+            f"unsupported operand type(s) for /: '{type(other).__name__}' and 'Dimension', "
+            "please use // instead"
+        )
+
     __floordiv__ = _arithmetic(operator.floordiv)
     __rfloordiv__ = _arithmetic(operator.floordiv, swapped=True)
     __mod__, __rmod__ = _arithmetic(operator.mod), _arithmetic(operator.mod, swapped=True)
@@ -154,6 +170,12 @@ class TensorShape:
         if self._sizes is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._sizes)
+
+    def as_proto(self) -> TensorShapeProto:
+        """The shape as a message."""
+        from flowc.graph.encode import attr_value  # loads protobuf
+
+        return attr_value(self).shape
 
     def num_elements(self) -> int | None:
         if not self.is_fully_defined():
@@ -229,6 +251,25 @@ class TensorShape:
         if self._sizes is None or other._sizes is None or self.ndims != other.ndims:
             return TensorShape(None)
         return TensorShape(a if a == b else None for a, b in zip(self._sizes, other._sizes))
+
+    def most_specific_common_supertype(self, others: Iterable[TensorShape]) -> TensorShape | None:
+        """The shape that keeps only what this and the others say alike; None among others."""
+        found = self
+        for other in others:
+            if not isinstance(other, TensorShape):
+                return None
+            found = found.most_specific_compatible_shape(other)
+        return found
+
+    def is_subtype_of(self, other: TensorShape) -> bool:
+        """Whether every tensor of this shape is one of the other."""
+        if other._sizes is None:
+            return True
+        return (
+            self._sizes is not None
+            and len(self._sizes) == len(other._sizes)
+            and all(b is None or a == b for a, b in zip(self._sizes, other._sizes))
+        )
 
     def __len__(self) -> int:
         if self._sizes is None:

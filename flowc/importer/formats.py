@@ -58,6 +58,11 @@ _FOREIGN_FIELDS = (
     ),
     ({"class_name", "config"}, "the architecture of a Keras model, without its weights", _KERAS),
 )
+# Files in the folder of a SavedModel, whose fields could be those of a graph.
+_BESIDE_A_SAVED_MODEL = {
+    "fingerprint.pb": "the fingerprint of a SavedModel",
+    "keras_metadata.pb": "what Keras says of a SavedModel",
+}
 _ONNX = re.compile(rb"\x08[\x03-\x7f][\x12\x1a\x22\x2a\x32\x3a\x42]")
 _SHARD = re.compile(r"\.data-\d{5}-of-\d{5}$")
 _TABLE_MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
@@ -88,6 +93,12 @@ def detect(region: FileBytes) -> tuple[Kind, Encoding]:
         raise InvalidModelError(
             f"{region.name}: this is {what}, which holds no graph",
             hint=f"give the .meta file, as in {other}.meta",
+        )
+    beside = _BESIDE_A_SAVED_MODEL.get(Path(region.name).name)
+    if beside is not None:
+        raise InvalidModelError(
+            f"{region.name}: this is {beside}, which holds no graph",
+            hint="give the folder that it is in",
         )
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     # A node of 123 bytes, at the beginning of a binary GraphDef, looks like a brace.

@@ -14,6 +14,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from flowc.encoding.tensorflow_ops import tensorflow_ops
 from flowc.encoding.wire import FileBytes, open_region, parts
 from flowc.errors import (
     InvalidArgumentError,
@@ -36,7 +37,6 @@ from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.graphdef import add_graph_def, set_versions, sources
 from flowc.importer.metagraph import GRAPH_FIELD
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
-from flowc.importer.tensorflow_ops import tensorflow_ops
 from flowc.ir.op import tf_names
 from flowc.ir.signature import REQUIRED
 from flowc.ir.traversal import inputs_first

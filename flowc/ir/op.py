@@ -414,14 +414,17 @@ class Inference:
         self.equal(size, maximum(least, size))
 
     def match_dims(self, wanted: Dims, given: Dims, fault: str) -> None:
-        """Two shapes must be the same, as `equal` has it of sizes."""
+        """Two shapes must be the same, as `equal` has it of sizes. `fault`: what a run says; where
+        a program builds the node, TensorFlow's shape functions have words of their own."""
         if len(wanted) != len(given):
             built = f"Shapes must be equal rank, but are {len(wanted)} and {len(given)}"
-            raise self.fail(fault, built=built)
+            raise self.fail(built if self.builds else fault)
         for axis, (x, y) in enumerate(zip(wanted, given)):
             if self.builds and isinstance(x, int) and isinstance(y, int) and x != y:
-                built = f"Dimension {axis} in both shapes must be equal, but are {x} and {y}"
-                raise self.fail(fault, built=built)
+                raise self.fail(
+                    f"Dimension {axis} in both shapes must be equal, but are {x} and {y}. "
+                    f"Shapes are {_static(wanted)} and {_static(given)}."
+                )
             self.equal(x, y, fault)
 
     def axis(self, value: int, rank: int) -> int:
@@ -429,6 +432,11 @@ class Inference:
         if not -rank <= value < rank:
             raise self.fail(f"axis {value} is not in [{-rank}, {rank})")
         return value % rank if rank else 0
+
+
+def _static(dims: Dims) -> str:
+    """As graphs show shapes: `[2,?]`."""
+    return f"[{','.join(str(dim) if isinstance(dim, int) else '?' for dim in dims)}]"
 
 
 def unequal(x: int, y: int) -> str:

@@ -42,6 +42,10 @@ def devices(has_gpu: bool = False) -> list[DeviceAttributes]:
     return found
 
 
+def _is_source(op: Operation) -> bool:
+    return not op.inputs and len(op.outputs) == 1 and not op.outputs[0].is_ref
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
     """Where a Session runs operations. `soft`: another kind or number of device than is there is
@@ -61,17 +65,18 @@ class Placement:
 
     def check(self, operations: Iterable[Operation]) -> None:
         """Raises `InvalidArgumentError` for the first operation that the program put on a device
-        that is not there."""
-        for op in operations:
-            if op.device and op.encoded is None and not self._is_here(op.device):
-                raise InvalidArgumentError(
-                    f"Cannot assign a device for operation {op.name}: {{{{node {op.name}}}}} was "
-                    f"explicitly assigned to {op.device} but available devices are "
-                    f"[ {self._names} ]. "
-                    "Make sure the device specification refers to a valid device.",
-                    node=op.name,
-                    hint="tf.ConfigProto(allow_soft_placement=True) runs it on the CPU",
-                )
+        that is not there; constants and placeholders are looked at last, as in TensorFlow."""
+        placed = (op for op in operations if op.device and op.encoded is None)
+        absent = [op for op in placed if not self._is_here(op.device)]
+        if absent:
+            op = next((op for op in absent if not _is_source(op)), absent[0])
+            raise InvalidArgumentError(
+                f"Cannot assign a device for operation {op.name}: {{{{node {op.name}}}}} was "
+                f"explicitly assigned to {op.device} but available devices are [ {self._names} ]. "
+                "Make sure the device specification refers to a valid device.",
+                node=op.name,
+                hint="tf.ConfigProto(allow_soft_placement=True) runs it on the CPU",
+            )
 
     def on_host(self, operations: Iterable[Operation]) -> frozenset[str]:
         """Those that the program put on the CPU of a Session that has a GPU, by name."""

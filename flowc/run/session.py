@@ -29,7 +29,7 @@ from flowc.ir.host_run import HostRun
 from flowc.options import Options
 from flowc.run.devices import DeviceAttributes, Placement, devices
 from flowc.run.dispatch import Dispatcher
-from flowc.run.fetches import Fetches, check_feed_shapes, feed_arrays, feed_key
+from flowc.run.fetches import Fetches, check_feed_shapes, feed_arrays, feed_items, feed_key
 from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import time_left, traced_by
@@ -44,12 +44,13 @@ CLOSED = "Attempted to use a closed Session."
 
 
 def _check_target(target: Any) -> None:
-    if not isinstance(target, str):
+    if target is not None and not isinstance(target, str | bytes):
         kind = type(target).__name__
         raise TypeError(f'Argument `target` must be a string, but got "{kind}"')
     if target:
+        shown = target.decode(errors="replace") if isinstance(target, bytes) else target
         raise NotFoundError(
-            f'No session factory registered for the given session options: {{target: "{target}"}}:'
+            f'No session factory registered for the given session options: {{target: "{shown}"}}:'
             " flowc runs in the process that calls it",
             hint="leave out the target",
         )
@@ -201,8 +202,8 @@ class Session:
         return devices(self._placement.has_gpu)
 
     @property
-    def sess_str(self) -> str:
-        return ""
+    def sess_str(self) -> bytes:
+        return b""
 
     def run(
         self,
@@ -295,7 +296,14 @@ class Session:
             results = self.run_traced(trace, fetches, feeds, options)
         else:
             results = self.run(fetches, feeds, options)
-        told = told_of_run(self._graph, trace, options.output_partition_graphs)
+        asked: list[Operation] = []
+        if options.trace_level:
+            found = Fetches(self._graph, fetches)
+            fed = {tensor.op for tensor, _ in feed_items(self._graph, feeds)}
+            asked = [
+                op for op in (*(t.op for t in found.tensors), *found.operations) if op not in fed
+            ]
+        told = told_of_run(self._graph, trace, options.output_partition_graphs, asked)
         run_metadata.ParseFromString(told)
         return results
 
@@ -348,7 +356,10 @@ class Session:
 
         def call(*values: Any, **settings: Any) -> Any:
             if len(values) != len(keys):
-                raise ValueError(f"expected {len(keys)} values to feed, found {len(values)}")
+                raise InvalidArgumentError(
+                    f"You must feed a value for each of the {len(keys)} tensors of `feed_list`, "
+                    f"found {len(values)}"
+                )
             if settings and not accept_options:
                 raise TypeError(f"unexpected arguments: {', '.join(settings)}")
             if on_device:

@@ -8,6 +8,8 @@ last, and its label names the types of all.
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flowc.codegen.compiled import COPY
@@ -44,11 +46,26 @@ def steps_of(graph: Graph, trace: Trace) -> list[StepTimes]:
     return [_times(graph, run) for run in sorted(told, key=lambda r: (r.start, -r.end))]
 
 
-def told_of_run(graph: Graph, trace: Trace, has_graphs: bool) -> bytes:
+def told_of_run(
+    graph: Graph, trace: Trace, has_graphs: bool, asked: Iterable[Operation] = ()
+) -> bytes:
     """The `RunMetadata` with the times and tensors of every step that ran, in the order in which
-    they began, and with the graph if that was asked for."""
+    they began, and with the graph if that was asked for. `asked`: what the run was for; operations
+    among them that no step computes, as they were known before, are told of, too."""
     graphs = [graph.as_graph_def().SerializeToString()] if has_graphs else []
-    return run_metadata(CPU, [_told(step) for step in steps_of(graph, trace)], graphs)
+    steps = steps_of(graph, trace)
+    computed = {name for step in steps for name in step.nodes}
+    now = time.time_ns()
+    known = [_known(op, now) for op in dict.fromkeys(asked) if op.name not in computed]
+    return run_metadata(CPU, [_told(step) for step in (*steps, *known)], graphs)
+
+
+def _known(op: Operation, now: int) -> StepTimes:
+    """An operation that took no time: a constant, or what follows from constants alone."""
+    inputs = tuple(dict.fromkeys(t.op.name for t in op.inputs))
+    outputs = tuple((t.base_dtype, t.shape.sizes) for t in op.outputs if t.base_dtype is not None)
+    told = tuple((d, None if s is None or None in s else s) for d, s in outputs)
+    return StepTimes("known", (op.name,), op.type, inputs, now, now, told)  # type: ignore[arg-type]
 
 
 def _told(step: StepTimes) -> NodeTimes:

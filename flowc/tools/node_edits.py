@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flowc.dtypes import DType
+from flowc.encoding.tensorflow_ops import tensorflow_ops
 from flowc.errors import InvalidModelError, UnknownNameError, UsageError, did_you_mean
 from flowc.graph.encode import attr_value
 from flowc.graph.graph import Graph
@@ -22,7 +23,6 @@ from flowc.graph.op_info import has_trait, signature_of
 from flowc.graph.tensor import Tensor
 from flowc.graph.verify import OUTPUT_SHAPES, operation_faults
 from flowc.importer.metagraph import graph_of_message
-from flowc.importer.tensorflow_ops import tensorflow_ops
 from flowc.ir.signature import Arg, OpSignature
 from flowc.tools.attr_texts import attr_of_text
 from flowc.tools.meta_graph import element_name, fit_meta_graph

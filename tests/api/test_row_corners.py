@@ -244,3 +244,113 @@ def test_what_is_no_message_and_what_are_no_options(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"takes tf\.data\.Options, found 3"):
         tf.data.Dataset.range(3).with_options(3)
     assert tf.data.Dataset.range(3).with_options(tf.data.Options()) is not None
+
+
+def test_sizes_of_the_one_component_of_a_queue() -> None:
+    """Sizes are a shape where one is listed for each component; no sizes, that of a scalar."""
+    for given, expected in (([], []), ([2, 3], [2, 3]), ([[2]], [2]), (tf.TensorShape([2]), [2])):
+        assert tf.FIFOQueue(3, tf.float32, shapes=given).shapes == [tf.TensorShape(expected)]
+    with pytest.raises(TypeError, match="Shapes must be a TensorShape or a list"):
+        tf.FIFOQueue(3, tf.float32, shapes=2)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="all components, but received 1 dtypes and 2 shapes"):
+        tf.PaddingFIFOQueue(3, [tf.float32], shapes=[[2], [3]])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [(b"junk", True), (b"bad", True), (b"foo", False), (b"\x0a", False), (b"xyz", False)],
+)
+def test_examples_that_end_before_they_should(text: bytes, is_read: bool) -> None:
+    """As in TensorFlow, of a field that examples do not have, the end may be missing."""
+    feature = {"x": tf.FixedLenFeature([], tf.float32, 1.5)}
+    whole = tf.train.Example()
+    whole.features.feature["x"].float_list.value.append(2)
+    one = tf.parse_single_example(text, feature)["x"]
+    both = tf.parse_example([whole.SerializeToString() + text, text], feature)["x"]
+    sequence = tf.parse_single_sequence_example(text, feature)[0]["x"]
+    if is_read:
+        assert [v.tolist() for v in value([one, both, sequence])] == [1.5, [2, 1.5], 1.5]
+        return
+    for fetch, message in (
+        (one, "Could not parse example input, value: "),
+        (both, "Could not parse example input, value: "),
+        (sequence, "Invalid protocol message input, example id: <unknown>"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            value(fetch)
+
+
+def test_hints_that_matrices_are_sparse() -> None:
+    a, b = tf.constant([[0.0, 1], [2, 0]]), tf.constant([[1.0, 2], [3, 4]])
+    hinted, half = tf.matmul(a, b, a_is_sparse=True), tf.cast(a, tf.bfloat16)
+    assert hinted.op.type == "SparseMatMul"
+    assert tf.matmul(half, half, b_is_sparse=True).dtype == tf.bfloat16
+    assert tf.matmul(tf.cast(a, tf.float64), tf.cast(b, tf.float64), b_is_sparse=True).op.type == (
+        "MatMul"
+    )
+    mixed = tf.matmul(half, b)  # of both dtypes
+    found = value([hinted, tf.sparse_matmul(a, b, transpose_b=True), mixed])
+    expected = [[[3, 4], [2, 4]], [[2, 4], [2, 6]], [[3, 4], [2, 4]]]
+    assert [v.tolist() for v in found] == expected
+    with pytest.raises(ValueError, match="rank 2 but is rank 3"):
+        tf.matmul(tf.zeros([2, 2, 2]), tf.zeros([2, 2, 2]), b_is_sparse=True)
+
+
+def test_dimensions_are_divided_without_a_rest() -> None:
+    for quotient in (lambda: tf.Dimension(2) / 2, lambda: 2 / tf.Dimension(2)):
+        with pytest.raises(TypeError, match="please use // instead"):
+            quotient()
+
+
+def test_a_tuple_of_operations_runs_them_behind_the_gate() -> None:
+    x = tf.Variable(1.0)
+    added, nothing = x.assign_add(1.0), tf.no_op()
+    gated = tf.tuple([added, nothing, None])
+    assert gated[2] is None
+    assert {op.name for op in gated[1].control_inputs} == {"tuple/group_deps", nothing.name}
+    with tf.Session() as session:
+        session.run(x.initializer)
+        session.run(gated[1])
+        assert session.run(b"Variable:0") == 2  # names may be bytes
+
+
+def test_what_is_of_another_graph_or_device_is_named() -> None:
+    x = tf.constant(1, name="x")
+    with tf.device("/gpu:7"):
+        y = tf.add(tf.constant(2, name="z"), x, name="y")
+    for fetch, name in ((y, "y"), (y.op.inputs[0], "z")):  # constants are placed last
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"for operation {name}: ") as told:
+            value(fetch)
+        assert told.value.op is not None and told.value.op.name == name
+    other = tf.Session(graph=tf.Graph())
+    with pytest.raises(ValueError, match="to evaluate tensor: the tensor's graph is different"):
+        x.eval(session=other)
+    with pytest.raises(ValueError, match="execute operation: the operation's graph is different"):
+        x.op.run(session=other)
+
+
+def test_slices_of_quantized_and_complex_variables() -> None:
+    rows = tf.constant([[1, 2], [3, 4]], tf.qint8)
+    quantized, numbers = tf.Variable(rows), tf.Variable(tf.cast([2.0, 8.0], tf.complex64))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        changed = tf.scatter_update(quantized, [1], tf.constant([[7, 8]], tf.qint8))
+        assert session.run(changed).tolist() == [[1, 2], [7, 8]]
+        halves = tf.scatter_div(numbers, [1, 1], tf.constant([2, 2j], tf.complex64))
+        assert session.run(halves).tolist() == [2, -2j]
+
+
+def test_a_getter_that_is_no_function() -> None:
+    with pytest.raises(ValueError, match="custom_getter which is not callable: 3"):
+        tf.get_variable("x", [2], custom_getter=3)  # type: ignore[arg-type]
+
+
+def test_a_gradient_passes_through_a_function() -> None:
+    x = tf.Variable(1.4)
+    rounded = tf.grad_pass_through(lambda y: tf.round(y) * x)(x * 2.0)
+    with tf.Session() as session:
+        session.run(x.initializer)
+        found = session.run([rounded, *tf.gradients(rounded, x)])
+    np.testing.assert_allclose(found, [3 * 1.4, 2.0], rtol=1e-6)
+    with pytest.raises(TypeError, match="does not have integer type: <dtype: 'float32'>"):
+        tf.train.assert_global_step(tf.constant(1.0))

@@ -19,7 +19,7 @@ import pytest
 import flowc as tf
 from flowc.cli.entry import run_command_line
 from flowc.codegen.link.linker import find_linker
-from flowc.importer.tensorflow_ops import tensorflow_ops
+from flowc.encoding.tensorflow_ops import tensorflow_ops
 
 ROOT = Path(__file__).parents[2]
 DIGITS = ROOT / "examples" / "digits"

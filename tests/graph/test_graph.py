@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from google.protobuf import text_format
 
+import flowc as tf
 from flowc import dtypes
 from flowc.errors import UsageError
 from flowc.graph import (
@@ -31,6 +32,7 @@ from flowc.graph.attrs import Attrs
 from flowc.graph.building.creation import constant_tensor, output
 from flowc.graph.encode import attr_value, tensor_proto
 from flowc.graph.export import function_to_def
+from flowc.graph.meta_export import op_def
 from flowc.proto.graph_pb2 import NodeDef
 
 F32 = dtypes.f32
@@ -47,6 +49,21 @@ def test_names_are_unique_whatever_their_case() -> None:
     assert names == ["a", "A_1", "a_2", "a_1_1", "b"]
     assert graph.unique_name("a", mark_as_used=False) == "a_3"
     assert graph.unique_name("a") == "a_3"
+
+
+def test_names_that_are_none() -> None:
+    for name, place, expected in (
+        ("a b", None, r"`a b` is not a valid node name. .*/\^\[A-Za-z0-9.\]"),
+        ("_x", "", "'_x' is not a valid root scope name. A root scope name has to match"),
+        ("a b", "outer", "'a b' is not a valid scope name. A scope name has to match the follow"),
+    ):
+        with Graph().as_default() as graph, pytest.raises(ValueError, match=expected):
+            if place is None:
+                constant(graph, name)
+            with graph.name_scope(place or None), graph.name_scope(name):
+                pass
+    with pytest.raises(TypeError, match="Expected DataType for argument 'dtype' not 'junk'"):
+        tf.placeholder("junk")
 
 
 def test_name_scopes_nest_reopen_and_reset() -> None:
@@ -207,6 +224,11 @@ def test_shapes() -> None:
     assert TensorShape([2, 0]).num_elements() == 0
     assert partial.concatenate([5]).as_list() == [None, 3, 5]
     assert (Dimension(7) // 2, Dimension(None) + 1 == 2) == (Dimension(3), None)
+    for shape in (unknown, partial, TensorShape([])):
+        assert TensorShape(shape.as_proto()) == shape
+    assert TensorShape([2, 3]).is_subtype_of(partial)
+    assert not partial.is_subtype_of(TensorShape([2, 3]))
+    assert TensorShape([2, 3]).most_specific_common_supertype([TensorShape([4, 3])]) == partial
     with pytest.raises(ValueError, match=r"Shapes \(1, 2\) and \(1, 3\) are not compatible"):
         TensorShape([1, 2]).merge_with([1, 3])
     with pytest.raises(ValueError, match="not defined on an unknown TensorShape"):
@@ -300,6 +322,26 @@ def test_export_of_a_function() -> None:
     assert definition.ret["out"] == "m:z:0"
     assert definition.control_ret["p"] == "p"
     assert definition.signature.input_arg[1].type_attr == "T"
+
+
+def test_op_defs_say_what_tensorflows_say() -> None:
+    """Flags, minima, dtypes and deprecations are TensorFlow's, those of flowc's own ops traits."""
+    queue, take, found = (op_def(n) for n in ("FIFOQueueV2", "LookupTableFind", "AddV2"))
+    assert queue is not None and take is not None and found is not None
+    assert queue.is_stateful and not take.is_stateful
+    assert found.is_aggregate and found.is_commutative and not found.attr[0].has_minimum
+    for name, number, minimum, allowed in (("While", 0, True, []), ("Max", 1, False, [1, 2, 3, 4])):
+        definition = op_def(name)
+        assert definition is not None and definition.attr[number].has_minimum == minimum
+        assert list(definition.attr[number].allowed_values.list.type)[:4] == allowed
+    old = op_def("AudioSummary")
+    assert old is not None and old.deprecation.explanation == "Use AudioSummaryV2."
+    assert old.deprecation.version == 15
+
+
+def test_dtypes_that_no_op_takes_are_named_with_tensorflows() -> None:
+    with pytest.raises(TypeError, match="allowed values: float32, float64, int32, uint8, int16, i"):
+        tf.reduce_max(tf.constant("a"))
 
 
 def test_importing_the_graph_loads_no_protobuf() -> None:

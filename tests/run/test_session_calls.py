@@ -25,7 +25,7 @@ def test_a_callable_runs_with_values_in_the_order_of_its_feeds(session: tf.Sessi
     found = call(3, [1, 2])
     np.testing.assert_array_equal(found["product"], [3, 6])
     np.testing.assert_array_equal(found["sum"], [4, 5])
-    with pytest.raises(ValueError, match="expected 2 values to feed, found 1"):
+    with pytest.raises(ValueError, match="each of the 2 tensors of `feed_list`, found 1"):
         call(3)
     with pytest.raises(ValueError, match=r"Cannot feed value of shape \(3,\)"):
         call(1, [1, 2, 3])

@@ -122,3 +122,27 @@ def test_timeline() -> None:
     assert [e["args"]["bytes"] for e in events if e["ph"] == "C"] == [24, 24]
     with pytest.raises(ValueError, match="op_time"):
         line.generate_chrome_trace_format(op_time="other")
+
+
+def test_what_is_known_before_a_run_is_told_of() -> None:
+    """A product of constants, a constant and a variable that is read take no step."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.constant([[1.0, 2.0]], name="a")
+        product = tf.matmul(a, a, transpose_b=True, name="product")
+        fed = tf.placeholder(tf.float32, [2], name="fed")
+        variable = tf.Variable(1.0, name="variable")
+        session.run(variable.initializer)
+        told = tf.RunMetadata()
+        session.run([product, a, fed, variable, tf.no_op()], {fed: [1, 2]}, TRACE, told)
+    nodes = {n.node_name: n for n in told.step_stats.dev_stats[0].node_stats}
+    assert sorted(nodes) == ["NoOp", "a", "product", "variable"]
+    assert nodes["product"].timeline_label == "product = MatMul(a)"
+    assert [d.size for d in nodes["product"].output[0].tensor_description.shape.dim] == [1, 1]
+
+
+def test_targets_of_other_types() -> None:
+    for target in (None, b"", ""):
+        with tf.Session(target, tf.Graph()) as session:  # type: ignore[arg-type]
+            assert session.sess_str == b""
+    with pytest.raises(tf.errors.NotFoundError, match="No session factory registered"):
+        tf.Session(b"grpc://host:1")  # type: ignore[arg-type]

@@ -14,13 +14,13 @@ from raw_nodes import F, constant, graph_of, node
 import flowc
 from flowc.cli.entry import run_command_line
 from flowc.cli.scan import scanned
+from flowc.encoding.tensorflow_ops import tensorflow_ops
 from flowc.errors import PermissionDeniedError, UnsupportedError, UsageError
 from flowc.extract.given_paths import GivenPaths
 from flowc.extract.unsupported_ops import check_supported
 from flowc.files import identity as file_identity
 from flowc.graph import capabilities
 from flowc.graph.lazy_graph import UntouchedGraph
-from flowc.importer.tensorflow_ops import tensorflow_ops
 from flowc.ir.capability import ALL, Capability
 from flowc.ops import tf_names, tf_op
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flowc.importer.tensorflow_ops import tensorflow_ops
+from flowc.encoding.tensorflow_ops import tensorflow_ops
 from flowc.ops import tf_op
 
 ROOT = Path(__file__).parents[2]

@@ -14,6 +14,7 @@ from flowc.api.math import elementwise
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
+from flowc.graph.building.operators import quotient_dtype
 
 SMALL = 1000  # elements up to which zeros and ones become constants
 
@@ -139,15 +140,22 @@ def eye(
             sizes = [output("ConcatV2", [batch, part], 0, name="concat") for part in parts]
         diagonal = ones(sizes[0], dtype)
         if square:
-            return output("MatrixDiagV3", diagonal, 0, -1, -1, 0, name="diag")
+            zero = False if diagonal.base_dtype is dtypes.bool_ else 0
+            return output("MatrixDiagV3", diagonal, 0, -1, -1, zero, name="diag")
         return output("MatrixSetDiagV3", zeros(sizes[1], dtype), diagonal, 0, name="set_diag")
 
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
     """A vector of `num` floats from `start` to `stop`, both included, at equal distances. `start`
-    and `stop`: floating scalars of one dtype. Raises `TypeError` for others, `ValueError` for `num`
-    below 1."""
-    return output("LinSpace", start, stop, num, name=name)
+    and `stop`: scalars of one dtype; integers become floats as `truediv` has it. Raises `TypeError`
+    for others, `ValueError` for `num` below 1."""
+    with name_scope(name, "LinSpace", [start, stop, num]) as scope:
+        ends = [as_tensor(start, name="start")]
+        wide = quotient_dtype(ends[0].base_dtype)
+        ends.append(as_tensor(stop, ends[0].base_dtype, "stop"))
+        if wide is not None:
+            ends = [cast(end, wide) for end in ends]
+        return output("LinSpace", *ends, num, name=scope)
 
 
 def one_hot(

@@ -155,20 +155,26 @@ def with_dependencies(
 
 
 def tuple_(
-    tensors: Sequence[Tensor | None],
+    tensors: Sequence[Any],
     name: str | None = None,
     control_inputs: Sequence[Any] | None = None,
-) -> list[Tensor | None]:
-    """The tensors again, each available only when all of them (and `control_inputs`) are.
-
-    Raises `ValueError` when no tensor is given."""
+) -> list[Any]:
+    """The tensors again, each available only when all of them (and `control_inputs`) are; an
+    operation that runs then for each operation. Raises `ValueError` when no tensor is given."""
     with name_scope(name, "tuple", [t for t in tensors if t is not None]):
-        gating = [t.op for t in tensors if t is not None]
+        gating = [_operation(t) for t in tensors if t is not None]
         gating += [_operation(c) for c in control_inputs or ()]
         if not gating:
             raise ValueError(f"'tensors' must have at least one Tensor. Received: {tensors}.")
         gate = group(*gating)
-        return [None if t is None else with_dependencies([gate], t) for t in tensors]
+
+        def gated(item: Any) -> Any:
+            if isinstance(item, Operation):
+                with get_default_graph().control_dependencies([gate]):
+                    return group(item)
+            return with_dependencies([gate], item)
+
+        return [None if item is None else gated(item) for item in tensors]
 
 
 def set_random_seed(seed: int) -> None:

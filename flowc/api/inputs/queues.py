@@ -302,24 +302,32 @@ def _types(given: Any) -> list[DType]:
 
 
 def _shapes(given: Any, types: Sequence[DType], is_open: bool = False) -> list[TensorShape]:
-    """The shapes of components, empty where none are given. Raises `ValueError` for another number,
-    and for open ones where they must be known."""
-    if given is None:
-        if is_open:
-            raise ValueError("When providing partial shapes, a list of shapes must be provided.")
-        return []
-    if isinstance(given, TensorShape):
-        given = [given]
-    if len(given) != len(types):
-        raise ValueError(
-            "Queue shapes must have the same length as dtypes, received "
-            f"len(shapes)={len(given)}, len(dtypes)={len(types)}"
-        )
-    if is_open and any(shape is None for shape in given):
+    """The shapes of components, empty where none are given; sizes are those of the one component.
+    Raises `ValueError` for another number, and for open ones where they must be known."""
+    listed = isinstance(given, list | tuple)
+    sizes = listed and all(shape is None or isinstance(shape, int) for shape in given)
+    if is_open and (not listed or not given or any(s is None or isinstance(s, int) for s in given)):
         raise ValueError("When providing partial shapes, a list of shapes must be provided.")
-    found = [TensorShape(shape) for shape in given]
+    if given is None:
+        return []
+    if not listed and not isinstance(given, TensorShape):
+        raise TypeError(
+            "Shapes must be a TensorShape or a list or tuple of TensorShapes, "
+            f"got {type(given)} instead."
+        )
+    found = [TensorShape(shape) for shape in ([given] if sizes or not listed else given)]
     if not is_open and not all(shape.is_fully_defined() for shape in found):
         raise ValueError(f"All shapes must be fully defined: {found}")
+    if len(found) != len(types):
+        if is_open:
+            raise ValueError(
+                "Shapes must be provided for all components, but received "
+                f"{len(types)} dtypes and {len(found)} shapes."
+            )
+        raise ValueError(
+            "Queue shapes must have the same length as dtypes, received "
+            f"len(shapes)={len(found)}, len(dtypes)={len(types)}"
+        )
     return found
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature
 from typing import Any
 
+import numpy as np
+
 from flowc import dtypes
 from flowc.api.framework.raw_ops import named, snake_case
 from flowc.api.framework.scopes import name_scope
@@ -16,7 +18,13 @@ from flowc.api.math.meanings import MEANINGS
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
-from flowc.graph.building.operators import absolute, exclusive_or, pair_of_one_dtype, true_quotient
+from flowc.graph.building.operators import (
+    absolute,
+    exclusive_or,
+    pair_of_one_dtype,
+    quotient_dtype,
+    true_quotient,
+)
 from flowc.graph.indexed_slices import IndexedSlices
 
 Unary = Callable[..., Tensor]
@@ -74,7 +82,7 @@ def _signature(inputs: Sequence[str]) -> Signature:
 _UNARY = """
 acos acosh asin asinh atan atanh bessel_i0 bessel_i0e bessel_i1 bessel_i1e ceil cos cosh
 digamma erf erfc erfinv exp expm1 floor invert invert_permutation is_finite is_inf is_nan lgamma
-log log1p logical_not ndtri neg reciprocal rint round rsqrt sigmoid sign sin sinh sqrt square
+log log1p logical_not ndtri neg reciprocal rint rsqrt sigmoid sign sin sinh sqrt square
 tan tanh
 """
 _BINARY = """
@@ -119,7 +127,6 @@ def _first(value: Any) -> Any:
 
 
 atan2 = binary("Atan2", "y", "x")
-div_no_nan = binary("DivNoNan", name="div_no_nan")
 floordiv = binary("FloorDiv", name="floordiv")
 floormod = mod = binary("FloorMod")
 igamma = binary("Igamma", "a", "x")
@@ -140,6 +147,17 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     shapes do not broadcast."""
     with name_scope(name, "truediv", [x, y]) as scope:
         return true_quotient(x, y, scope)
+
+
+def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """`truediv`, of shapes that broadcast, and 0 where `y` is 0. Raises `TypeError` where the
+    dtypes differ, `ValueError` where shapes do not broadcast."""
+    with name_scope(name, "div_no_nan", [x, y]) as scope:
+        left, right = pair_of_one_dtype(x, y)
+        wide = quotient_dtype(left.base_dtype)
+        if wide is not None:
+            left, right = (output("Cast", v, DstT=wide) for v in (left, right))
+        return output("DivNoNan", left, right, name=scope)
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -222,6 +240,11 @@ def _part(op_type: str) -> Unary:
         tensor = as_tensor(input, name="input")
         if tensor.dtype is None or not tensor.dtype.is_complex:
             if op_type == "Real":
+                if tensor.dtype is not None and not tensor.dtype.is_numeric:
+                    raise TypeError(
+                        "input must be a numeric tensor, but got tensor with dtype "
+                        f"{tensor.dtype!r}"
+                    )
                 return tensor
             return output("ZerosLike", tensor, name=name)
         return output(op_type, tensor, name=name, Tout=tensor.dtype.real_dtype)
@@ -234,6 +257,15 @@ def _part(op_type: str) -> Unary:
     return named(function, op_type.lower(), doc)
 
 
+def round(x: Any, name: str | None = None) -> Tensor:
+    """The nearest integers, of two as near the even one; integers are what they are. Raises
+    `TypeError` for other dtypes than numbers."""
+    number = as_tensor(x, name="x")
+    if number.base_dtype is not None and number.base_dtype.is_integer:
+        return number
+    return output("Round", number, name=name)
+
+
 real, imag = _part("Real"), _part("Imag")
 
 
@@ -243,9 +275,14 @@ def _to_real(op_type: str, tensor: Tensor, name: str | None) -> Tensor:
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The argument in (-pi, pi] of complex numbers, as floats of half their width. Raises
-    `TypeError` for other dtypes."""
-    return _to_real("Angle", as_tensor(input, name="input"), name)
+    """The argument in (-pi, pi] of complex numbers, as floats of half their width; of real numbers,
+    0 or pi. Raises `TypeError` for other dtypes."""
+    number = as_tensor(input, name="input")
+    if number.base_dtype is None or number.base_dtype.is_complex:
+        return _to_real("Angle", number, name)
+    with name_scope(name, "Angle", [number]):
+        halves = multiply(np.pi, output("OnesLike", number))
+        return output("Select", output("Less", number, 0), halves, output("ZerosLike", number))
 
 
 def complex_abs(x: Any, name: str | None = None) -> Tensor:

@@ -142,14 +142,15 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,
 ) -> Tensor:
-    """How many elements along `axis` (all axes, if None) are not zero, as `dtype`. Raises
-    `ValueError` where an argument is given under two names, and for an axis out of range."""
+    """How many elements along `axis` (all axes, if None) are not zero, or not empty, as `dtype`.
+    Raises `ValueError` where an argument is given under two names, and for an axis out of range."""
     axis = one_of(axis, "axis", reduction_indices, "reduction_indices")
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "count_nonzero"):
         x = as_tensor(one_of(input, "input", input_tensor, "input_tensor"), name="input")
         assert x.dtype is not None
-        zero = as_tensor(np.zeros((), x.dtype.numpy), name="Const")
+        none = "" if x.base_dtype is dtypes.string else np.zeros((), x.dtype.numpy)
+        zero = as_tensor(none, name="Const")
         return reduce_sum(cast(elementwise.not_equal(x, zero), dtypes.as_dtype(dtype)), axis, keep)
 
 
@@ -217,7 +218,8 @@ def matmul(
 ) -> Tensor:
     """The product [..., m, n] of matrices [..., m, k] and [..., k, n] of one dtype: numbers; where
     a rank is above 2, the dimensions in front broadcast. Each side may be transposed or adjoint
-    first.
+    first. That a side is sparse is a hint for two matrices of f32 or bf16, as `sparse_matmul` takes
+    them; that also takes a side of each.
 
     Raises `TypeError` where the dtypes differ, `ValueError` for a rank below 2, where the sizes do
     not fit, and where a matrix is to be transposed and adjoint."""
@@ -231,7 +233,8 @@ def matmul(
         left = as_tensor(a, name="a")
         right = as_tensor(b, name="b", preferred=left.dtype)
         ranks = (left.shape.ndims, right.shape.ndims)
-        if any(r is None or r > 2 for r in ranks):
+        hinted = a_is_sparse or b_is_sparse
+        if not hinted and any(r is None or r > 2 for r in ranks):
             if transpose_a:
                 left, adjoint_a = _conjugate(left), True
             if transpose_b:
@@ -243,9 +246,33 @@ def matmul(
             left, transpose_a = _conjugate(left), True
         if adjoint_b:
             right, transpose_b = _conjugate(right), True
+        found = {left.base_dtype, right.base_dtype}
+        if found <= {dtypes.f32, dtypes.bf16} and (hinted or len(found) == 2):
+            product = sparse_matmul(
+                left, right, transpose_a, transpose_b, a_is_sparse, b_is_sparse, scope
+            )
+            return output("Cast", product, DstT=dtypes.bf16) if found == {dtypes.bf16} else product
         return output(
             "MatMul", left, right, name=scope, transpose_a=transpose_a, transpose_b=transpose_b
         )
+
+
+def sparse_matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The product f32[m, n] of matrices [m, k] and [k, n] of f32 or bf16, each of which may be
+    transposed first. That one has many zeros is a hint. Raises `TypeError` for other dtypes,
+    `ValueError` for other ranks and sizes that do not fit."""
+    return output(
+        "SparseMatMul", a, b, name=name, transpose_a=transpose_a, transpose_b=transpose_b,
+        a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse,
+    )  # fmt: skip
 
 
 def _conjugate(x: Tensor) -> Tensor:

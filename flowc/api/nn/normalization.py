@@ -230,10 +230,17 @@ def l2_normalize(
     dim: Any = None,
 ) -> Tensor:
     """`x` divided by its Euclidean norm over `axis` (one, or a list), which counts as no less than
-    sqrt(epsilon). Of floats; raises `TypeError` for integers."""
+    sqrt(epsilon). Of floats and complex numbers; raises `TypeError` for integers."""
     axis = one_of(axis, "axis", dim, "dim")
     with name_scope(name, "l2_normalize", [x]) as scope:
         value = as_tensor(x, name="x")
+        if value.base_dtype is not None and value.base_dtype.is_complex:
+            parts = elementwise.real(value), elementwise.imag(value)
+            squares = elementwise.add(*(elementwise.square(part) for part in parts))
+            total = reduce_sum(squares, axis, True)
+            factor = elementwise.rsqrt(elementwise.maximum(total, epsilon))
+            scaled = (elementwise.multiply(part, factor) for part in parts)
+            return elementwise.complex(*scaled, name=scope)
         total = reduce_sum(elementwise.square(value), axis, True)
         return elementwise.multiply(
             value, elementwise.rsqrt(elementwise.maximum(total, epsilon)), name=scope

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from flowc.api.saving import saved_model_constants as constants
-from flowc.api.saving.saver import Saver
+from flowc.api.saving.saver import Saver, check_session
 from flowc.api.saving.signature_defs import predict_signature_def
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.graph import Operation, Tensor, get_default_graph
@@ -181,7 +181,8 @@ def simple_save(
 ) -> None:
     """Writes the session's graph and variables as a SavedModel to serve, with one signature.
     `inputs`, `outputs`: tensors by name. Raises `AssertionError` where the folder exists and is not
-    empty, `OSError` where it cannot be written."""
+    empty, `OSError` where it cannot be written, `TypeError` for what is no session."""
+    check_session(session)
     signature = predict_signature_def(inputs, outputs)
     key = constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
     builder = SavedModelBuilder(export_dir)

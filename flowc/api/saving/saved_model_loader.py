@@ -20,7 +20,12 @@ from flowc.api.variables.variable_ops import (
     local_variables_initializer,
 )
 from flowc.checkpoint.locate import has_checkpoint
+from flowc.errors import InvalidModelError
 from flowc.graph import Operation, Tensor, get_default_graph
+
+
+class UnreadableSavedModel(InvalidModelError, OSError):
+    """A file that holds no SavedModel, of which TensorFlow says that it cannot be parsed."""
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
@@ -39,8 +44,9 @@ def load(
     """Adds the graph of a SavedModel that has these tags to the session's, restores its variables
     and runs its main operation. Returns its MetaGraphDef.
 
-    Raises `OSError` where there is no model, `RuntimeError` where no graph has just these tags,
-    `InvalidModelError` (`DataLossError`) for a damaged one.
+    Raises `OSError` where there is no model, or what is none, `RuntimeError` where no graph has
+    just these tags, `ValueError` where the values of variables are not there, `InvalidModelError`
+    (`DataLossError`) for a damaged model.
     """
     from flowc.importer.import_meta_graph import saved_meta_graphs
     from flowc.importer.main_operation import main_operation_of
@@ -51,7 +57,10 @@ def load(
             f"SavedModel file does not exist at: {folder}/"
             f"{{{constants.SAVED_MODEL_FILENAME_PBTXT}|{constants.SAVED_MODEL_FILENAME_PB}}}"
         )
-    graphs = saved_meta_graphs(folder)
+    try:
+        graphs = saved_meta_graphs(folder)
+    except InvalidModelError as error:
+        raise UnreadableSavedModel(error.message, hint=error.hint) from None
     meta = next((m for m in graphs if set(m.meta_info_def.tags) == wanted), None)
     if meta is None:
         have = [set(m.meta_info_def.tags) for m in graphs]
@@ -63,7 +72,8 @@ def load(
     with sess.graph.as_default():
         saver = import_meta_graph(meta, import_scope=import_scope, **saver_kwargs)
         prefix = folder / constants.VARIABLES_DIRECTORY / constants.VARIABLES_FILENAME
-        if saver is not None and has_checkpoint(str(prefix)):
+        variables = sess.graph.get_collection(GraphKeys.GLOBAL_VARIABLES, import_scope)
+        if saver is not None and (variables or has_checkpoint(str(prefix))):
             saver.restore(sess, str(prefix))
         main = main_operation_of(meta, folder, import_scope or "")
         if main is not None:

@@ -177,7 +177,7 @@ class Saver:
             raise ValueError(
                 f"'latest_filename' collides with 'save_path': '{latest}' and '{path}'"
             )
-        _check_session(sess)
+        check_session(sess)
         found = None if self._is_empty else self._run_save(sess, path, prefix)
         if found is not None and write_state:
             self._note_saved(os.path.dirname(path), found, latest, meta_graph_suffix)
@@ -343,7 +343,8 @@ def _renamed(saver_def: Any, change: Callable[[str], str]) -> Any:
     return found
 
 
-def _check_session(sess: Any) -> None:
+def check_session(sess: Any) -> None:
+    """Raises `TypeError` for what is no session."""
     from flowc.run.session import Session
 
     if not isinstance(sess, Session):

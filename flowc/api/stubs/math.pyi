@@ -175,9 +175,12 @@ from flowc.api.math.elementwise import complex as complex
 from flowc.api.math.elementwise import complex_abs as complex_abs
 from flowc.api.math.elementwise import conj as conj
 from flowc.api.math.elementwise import div as div
+from flowc.api.math.elementwise import div_no_nan as div_no_nan
+from flowc.api.math.elementwise import div_no_nan as divide_no_nan
 from flowc.api.math.elementwise import divide as divide
 from flowc.api.math.elementwise import log_sigmoid as log_sigmoid
 from flowc.api.math.elementwise import logical_xor as logical_xor
+from flowc.api.math.elementwise import round as round
 from flowc.api.math.elementwise import saturate_cast as saturate_cast
 from flowc.api.math.elementwise import scalar_mul as scalar_mul
 from flowc.api.math.elementwise import truediv as truediv
@@ -260,14 +263,6 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
     """The derivative of `lgamma`, of floats.
     
     Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, or 0 where y is 0, of floats or complex numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, or 0 where y is 0, of floats or complex numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
 def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Bools: x == y, of any dtype.
     
@@ -437,10 +432,6 @@ def reciprocal(x: Any, name: str | None = None) -> Tensor:
     
     Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
 def rint(x: Any, name: str | None = None) -> Tensor:
-    """The nearest whole number, the even one of two, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, the even one of two, of floats.
     
     Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""

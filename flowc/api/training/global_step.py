@@ -68,7 +68,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
     if not isinstance(step, Variable | Tensor):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {step}.')
     if not base_dtype(step).is_integer:
-        raise TypeError(f'Existing "global_step" does not have integer type: {step.dtype}')
+        raise TypeError(f'Existing "global_step" does not have integer type: {step.dtype!s}')
     if step.shape.ndims != 0 and step.shape.is_fully_defined():
         raise TypeError(f'Existing "global_step" is not scalar: {step.shape}')
 

@@ -100,6 +100,20 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     return decorated
 
 
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f`, whose gradient is that of the identity: what flows to its results flows on to its
+    arguments, as many tensors. Variables that it reads get none. Raises nothing."""
+
+    @functools.wraps(f)
+    def passing(*args: Any) -> Any:
+        def back(*dys: Any, variables: Sequence[Variable] | None = None) -> Any:
+            return dys if variables is None else (dys, [None] * len(variables))
+
+        return f(*args), back
+
+    return custom_gradient(passing)
+
+
 def _variables_between(inputs: Sequence[Tensor], results: Sequence[Tensor]) -> list[Variable]:
     """The trainable variables that results are computed from, other than through the inputs."""
     seen = set(_behind(inputs, results))

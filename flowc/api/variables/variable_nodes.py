@@ -56,9 +56,9 @@ def scatter_to(
 
 
 def check_updates(kind: str, held: TensorShape, indices: Tensor, updates: Tensor) -> None:
-    """Raises `ValueError` where updates do not fit the indices into a variable of shape `held`."""
+    """Raises `ValueError` where updates of slices do not fit the indices into a variable of shape
+    `held`; of rows, building the node says so."""
     if not kind.startswith("Nd"):
-        _check_rows(held, indices, updates)
         return
     depth = None if not indices.shape.ndims else indices.shape[-1].value
     if depth is None or held.ndims is None:
@@ -73,15 +73,4 @@ def check_updates(kind: str, held: TensorShape, indices: Tensor, updates: Tensor
         raise ValueError(
             f"updates of shape {updates.shape} do not fit indices {indices.shape} into a variable "
             f"of shape {held}: expected {wanted}"
-        )
-
-
-def _check_rows(held: TensorShape, indices: Tensor, updates: Tensor) -> None:
-    """Raises `ValueError` where updates are not one row of a variable of shape `held` (or one
-    number) for each index."""
-    wanted = indices.shape.concatenate(held[1:])
-    if updates.shape.ndims != 0 and not updates.shape.is_compatible_with(wanted):
-        raise ValueError(
-            "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], "
-            f"got updates.shape {updates.shape}, indices.shape {indices.shape}, params.shape {held}"
         )

@@ -178,6 +178,8 @@ def get_variable(
         "aggregation": aggregation,
     }
     getter = scope.custom_getter if custom_getter is None else custom_getter
+    if getter is not None and not callable(getter):
+        raise ValueError(f"Passed a custom_getter which is not callable: {getter}")
     with get_default_graph().name_scope(None):
         return _found(**request) if getter is None else getter(_found, **request)
 

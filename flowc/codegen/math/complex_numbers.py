@@ -100,6 +100,10 @@ def _quotient(b: ir.IRBuilder, values: Sequence[Any]) -> Any:
     return _joined(b, x.type, b.fdiv(real, divisor), b.fdiv(imag, divisor))
 
 
+def _of_inexact(x: Any, y: Any) -> Any:
+    return x(x, x) if isinstance(x, types.Float | types.Complex) else None
+
+
 def _root(b: ir.IRBuilder, values: Sequence[Any]) -> Any:
     return _call(b, "sqrt", values[0])
 
@@ -118,5 +122,5 @@ def number_functions() -> dict[str, Any]:
         "norm": function("norm", lambda x: _real_type(x)(x), _norm),
         "root": function("root", lambda x: x(x), _root),
         "scaled": function("scaled", lambda x, y: x(x, _real_type(x)), _scaled),
-        "quotient": function("quotient", lambda x, y: x(x, x), _quotient),
+        "quotient": function("quotient", _of_inexact, _quotient),
     }

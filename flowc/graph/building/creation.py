@@ -19,6 +19,7 @@ from flowc.graph.building.new_operation import (
     add_operation,
     check_allowed,
     different_types,
+    plain_attr,
     record_of,
 )
 from flowc.graph.default import get_default_graph
@@ -85,10 +86,11 @@ class _Inputs:
         self.attrs: dict[str, Any] = dict(attrs)
         self.origins: dict[str, str] = {}  # type attr -> the input that fixed it
         for attr in record.signature.attrs.values():
+            given = self.attrs.get(attr.name)
             if attr.kind == "type" and attr.name in self.attrs:
-                self.attrs[attr.name] = dtypes.as_dtype(self.attrs[attr.name])
+                self.attrs[attr.name] = plain_attr(given, "type", attr.name)
             elif attr.kind == "list(type)" and attr.name in self.attrs:
-                self.attrs[attr.name] = [dtypes.as_dtype(t) for t in self.attrs[attr.name]]
+                self.attrs[attr.name] = [plain_attr(t, "type", attr.name) for t in given or ()]
 
     def take(self, inputs: Sequence[Any]) -> None:
         args = self.record.signature.inputs
@@ -134,7 +136,7 @@ class _Inputs:
         tensors = [as_tensor(v, t, n) for v, t, n in zip(value, types, names, strict=True)]
         definition = self.record.signature.attrs[arg.type_attr or ""]
         for tensor in tensors:
-            check_allowed(arg.name, tensor.base_dtype, definition)
+            check_allowed(arg.name, tensor.base_dtype, definition, self.op_type)
         self.attrs[arg.type_attr or ""] = [t.base_dtype for t in tensors]
         self.tensors += tensors
 
@@ -229,7 +231,8 @@ class _Inputs:
     def _fix(self, arg: Arg, tensor: Tensor) -> None:
         if arg.type_attr is None:
             return
-        check_allowed(arg.name, tensor.base_dtype, self.record.signature.attrs[arg.type_attr])
+        definition = self.record.signature.attrs[arg.type_attr]
+        check_allowed(arg.name, tensor.base_dtype, definition, self.op_type)
         if arg.type_attr not in self.attrs:
             self.attrs[arg.type_attr] = tensor.base_dtype
             self.origins[arg.type_attr] = arg.name

@@ -13,6 +13,7 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.dtypes import DType
+from flowc.encoding.tensorflow_ops import stated_ops
 from flowc.errors import InvalidModelError, NotFoundError, ShapeError, did_you_mean
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.default import get_default_graph
@@ -90,9 +91,9 @@ def _attr_value(value: Any, definition: AttrDef, op_type: str) -> Any:
         if not isinstance(value, list | tuple):
             raise TypeError(f"Expected list for attr {name}, obtained {type(value).__name__} "
                             "instead.")  # fmt: skip
-        found: Any = [_plain_attr(v, kind[5:-1], name) for v in value]
+        found: Any = [plain_attr(v, kind[5:-1], name) for v in value]
     else:
-        found = _plain_attr(value, kind, name)
+        found = plain_attr(value, kind, name)
     if definition.allowed and kind == "string" and found.decode() not in definition.allowed:
         allowed = '", "'.join(str(a) for a in definition.allowed)
         raise ValueError(
@@ -100,7 +101,7 @@ def _attr_value(value: Any, definition: AttrDef, op_type: str) -> Any:
             f'"{allowed}".'
         )
     if kind == "type":
-        check_allowed(name, found, definition)
+        check_allowed(name, found, definition, op_type)
     if definition.minimum is not None and kind == "int" and found < definition.minimum:
         raise ValueError(
             f"Attr '{name}' of '{op_type}' Op passed {found} less than minimum "
@@ -109,17 +110,20 @@ def _attr_value(value: Any, definition: AttrDef, op_type: str) -> Any:
     return found
 
 
-def check_allowed(argument: str, dtype: DType | None, definition: AttrDef) -> None:
+def check_allowed(argument: str, dtype: DType | None, definition: AttrDef, op_type: str) -> None:
     """Raises `TypeError` for a dtype that a type attr does not take."""
     if definition.allowed and dtype not in definition.allowed:
-        allowed = ", ".join(d.name for d in definition.allowed)
+        stated = stated_ops().get(op_type)
+        allowed = stated.allowed.get(definition.name, ()) if stated is not None else ()
+        if dtype in allowed or not allowed:  # TensorFlow takes it
+            allowed = definition.allowed
         raise TypeError(
             f"Value passed to parameter '{argument}' has DataType {dtypes.name_of(dtype)} not in "
-            f"list of allowed values: {allowed}"
+            f"list of allowed values: {', '.join(d.name for d in allowed)}"
         )
 
 
-def _plain_attr(value: Any, kind: str, name: str) -> Any:
+def plain_attr(value: Any, kind: str, name: str) -> Any:
     try:
         match kind:
             case "string":
@@ -141,7 +145,8 @@ def _plain_attr(value: Any, kind: str, name: str) -> Any:
     except (TypeError, ValueError) as error:
         if kind == "shape":
             raise type(error)(f"Error converting {name} to a TensorShape: {error}.") from None
-        raise TypeError(f"Expected {kind} for argument '{name}' not {value!r}.") from None
+        expected = "DataType" if kind == "type" else kind
+        raise TypeError(f"Expected {expected} for argument '{name}' not {value!r}.") from None
     return value
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flowc.dtypes import DType, f64, i64
+from flowc.dtypes import DType, f64, i64, string
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import types_suffice
 from flowc.ir.computation import Node, Value
@@ -45,7 +45,8 @@ def _fill_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 def _filled(number: int) -> Decompose:
     def build(b: Any, node: Node) -> Value:
         dtype = node.output.type.dtype
-        return b.broadcast_to(b.const(np.asarray(number, dtype.numpy), dtype), node.output.dims)
+        element = b"" if dtype is string else number
+        return b.broadcast_to(b.const(np.asarray(element, dtype.numpy), dtype), node.output.dims)
 
     return Decompose(build)
 
@@ -56,7 +57,8 @@ def _static_dims(x: TensorType | np.ndarray) -> tuple[int, ...]:
 
 @types_suffice
 def _zeros_content(x: TensorType | np.ndarray) -> np.ndarray:
-    return np.zeros(_static_dims(x), dtype=object)
+    is_text = isinstance(x, TensorType) and x.dtype is string
+    return np.full(_static_dims(x), b"" if is_text else 0, dtype=object)
 
 
 @types_suffice
@@ -301,7 +303,7 @@ zeros_like = define(
     "zeros_like",
     "ZerosLike(x: T; T: type) -> y: T",
     infer=lambda c: c.dims(0),
-    reference=lambda x: np.zeros_like(x),
+    reference=lambda x: np.full_like(x, b"") if x.dtype == object else np.zeros_like(x),
     lowering=_filled(0),
     gradient=no_gradient,
     examples=("T[2,3]", "f32[0]", "f32[]"),

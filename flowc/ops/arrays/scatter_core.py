@@ -8,7 +8,7 @@ ends the run with InvalidArgumentError; a tensor that nobody else reads is chang
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import check_indices_nd, indices_inside
 from flowc.ops.kernels.status import fail
 from flowc.ops.math.elementwise import wide_dtype
+
+if TYPE_CHECKING:
+    quotient: Any = None
 
 COMBINES = ("update", "add", "sub", "mul", "div", "min", "max")
 # Globals that the compiler gives to the kernel: how many indices name a slice, what becomes of its
@@ -50,14 +53,14 @@ def combine_with(out, at, value, status):
         if value > old:
             out[at] = value
     elif INTEGERS == 0:
-        out[at] = old / value
+        out[at] = quotient(old, value)
     elif value == 0:
         status[0] = 2
     else:
-        quotient = old // value
-        if quotient * value != old and (old < 0) != (value < 0):
-            quotient += 1  # towards zero
-        out[at] = quotient
+        whole = old // value
+        if whole * value != old and (old < 0) != (value < 0):
+            whole += 1  # towards zero
+        out[at] = whole
 
 
 def change_owned_slices(
@@ -206,6 +209,7 @@ change_slices = define(
         'f32[3] i32[3,1]=[2,0,2] f32[3]; combine="mul", depth=1',
         'f32[3] i32[3,1]=[2,0,2] f32[3]~nonzero; combine="div", depth=1',
         'i32[3] i32[3,1]=[2,0,2] i32[3]=[-3,2,3]; combine="div", depth=1',
+        'c64[3] i32[3,1]=[2,0,2] c64[3]~nonzero; combine="div", depth=1',
         'f32[3,2] i32[2,2]=[2,0,1,1] f32[2]~finite; combine="min", depth=2',
         'i32[3,2] i32[2,2]=[2,0,1,1] i32[2]; combine="max", depth=2',
         'f32[3] i32[0,1] f32[0]; combine="add", depth=1',

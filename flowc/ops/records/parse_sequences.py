@@ -144,7 +144,7 @@ class FeatureLists:
 
 
 def _malformed(names: Sequence[str], i: int) -> InvalidArgumentError:
-    return InvalidArgumentError(f"Name: {_name(names, i)}, Could not parse a SequenceExample")
+    return InvalidArgumentError(f"Invalid protocol message input, example id: {_name(names, i)}")
 
 
 @dataclass(slots=True)

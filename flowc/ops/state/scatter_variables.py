@@ -16,18 +16,27 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, product
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.op import Attrs
-from flowc.ir.types import shown_dims
+from flowc.ir.op import Attrs, Inference
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import ignores_bad_indices
 from flowc.ops.state.variables import (
     Emit,
     define_change,
+    refuse,
     require_same,
     value_of,
     variable_of,
 )
 
 # -- the ops of TensorFlow
+
+
+_NO_NUMBERS = (dtypes.bool_, dtypes.string)
+_NO_ORDER = (*_NO_NUMBERS, *dtypes.COMPLEX)
+_WITHOUT_KERNEL = {
+    **dict.fromkeys(("add", "sub", "mul", "div"), _NO_NUMBERS),
+    **dict.fromkeys(("min", "max"), _NO_ORDER),
+}
 
 
 def _emit_rows(combine: str) -> Emit:
@@ -37,6 +46,7 @@ def _emit_rows(combine: str) -> Emit:
         variable = variable_of(x, inputs[0])
         held, indices = value_of(x, variable), value_of(x, inputs[1])
         updates = value_of(x, inputs[2])
+        refuse(x, held, *_WITHOUT_KERNEL.get(combine, ()))
         wanted = (*indices.dims, *held.dims[1:])
         if updates.type.rank == 0 and wanted:
             updates = x.b.broadcast_to(updates, wanted)
@@ -46,6 +56,8 @@ def _emit_rows(combine: str) -> Emit:
             f" params.shape {shown_dims(held.dims)}"
         )
         require_same(x, wanted, updates.dims, text)
+        if updates.type.dtype is not held.type.dtype:  # a session holds quantized elements plainly
+            updates = x.b.bitcast(updates, type=held.type.dtype)
         places = x.b.reshape(indices, (*indices.dims, 1))
         x.replace(
             variable, x.b.change_slices(held, places, updates, combine=combine, depth=1, rows=True)
@@ -90,9 +102,24 @@ def _whole(x: Extractor, held: Value, updates: Value, combine: str) -> Value:
     return x.b.reshape(changed, held.dims)
 
 
+def _held(c: Inference) -> Dims:
+    return c.dims(0)
+
+
+def _infer_rows(c: Inference) -> Dims:
+    held, indices, updates = c.dims(0), c.dims(1), c.dims(2)
+    if not held:
+        raise c.fail("a scalar has no rows", built="Shape must be at least rank 1 but is rank 0")
+    if updates:
+        fault = "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = []"
+        c.match_dims(updates, (*indices, *held[1:]), fault)
+    return held
+
+
 def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: str) -> None:
     """The op on a reference and the one on a handle."""
     emit = _emit_slices(combine) if nd else _emit_rows(combine)
+    infer = _held if nd else _infer_rows
     locking = combine == "update"
     policy = ', bad_indices_policy: string = ""' if nd else ""
     name = f"scatter{'_nd' if nd else ''}_{combine}"
@@ -102,6 +129,7 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
         f" Tindices: {{i32, i64}}, use_locking: bool = {locking}{policy})"
         " -> output_ref: ref(T)",
         emit,
+        infer,
     )
     attrs = (
         f"T: type, Tindices: {{i32, i64}}, use_locking: bool = True{policy}"
@@ -114,6 +142,7 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
         f"ResourceScatter{nd}{kind}({handle}: resource, indices: Tindices, updates: {dtype};"
         f" {attrs})",
         emit,
+        infer,
     )
 
 

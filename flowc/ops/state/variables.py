@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
@@ -185,6 +186,14 @@ def _emit_assign_handle(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> 
     return [variable]
 
 
+def refuse(x: Extractor, held: Value, *without_kernel: DType) -> None:
+    """Raises `UnsupportedError` for a variable of a dtype for which there is no kernel."""
+    if held.type.dtype in without_kernel:
+        raise UnsupportedError(
+            f"node '{x.name}': there is no kernel for {held.type.dtype}", node=x.name
+        )
+
+
 def _emit_change(op: str, text: str) -> Emit:
     """The value added to or subtracted from what a reference holds, which the output refers to.
     `text`: what is said of shapes that differ."""
@@ -193,6 +202,7 @@ def _emit_change(op: str, text: str) -> Emit:
         variable, value = variable_of(x, inputs[0]), value_of(x, inputs[1])
         held = value_of(x, variable)
         require_same(x, held.dims, value.dims, text)
+        refuse(x, held, dtypes.bool_, dtypes.string)
         x.replace(variable, getattr(x.b, op)(held, value))
         return [variable]
 
