@@ -150,11 +150,8 @@ class BodyBuilder:
 
     def need(self, value: Value) -> None:
         """Has a value computed that nobody may read, as that may fail."""
-        if (
-            value.constant is None
-            and value.node.op.name != "parameter"
-            and value not in self.needed
-        ):
+        told = value.node.op.name in ("const", "parameter")
+        if not told and value.type.dtype.held_size and value not in self.needed:
             self.needed.add(value)
             self.note_effect(self.b.emit(op_named("needed"), (value,)))
 

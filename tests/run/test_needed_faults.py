@@ -29,6 +29,13 @@ def _known_branch(i: Any) -> Any:
     return tf.cond(tf.constant(False), lambda: outside + 1, lambda: tf.constant(0.0))
 
 
+def _strings(i: Any) -> Any:
+    outside = tf.strings.substr(["ab"], i, 1)
+    return tf.cond(
+        tf.constant(False), lambda: tf.strings.length(outside)[0], lambda: tf.constant(3)
+    )
+
+
 def _branch_known_in_a_branch(i: Any) -> Any:
     quotient, asked = 4 // (i - 2), i > 5
     inner = lambda: tf.cond(asked, lambda: quotient, lambda: tf.constant(3))
@@ -40,6 +47,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], int, int, str]] = {
     "an array written behind its end": (_written_in_a_loop, 1, 2, "Tried to write to index 2 but"),
     "a target": (lambda i: tf.gather([1.0, 2.0], i).op, 1, 7, "indices = 7 is not in .0, 2."),
     "outside of a known branch": (_known_branch, 1, 7, "indices = 7 is not in .0, 2."),
+    "strings outside": (_strings, 1, 7, "pos 7 out of range"),
     "a branch known in another": (_branch_known_in_a_branch, 3, 2, "Integer division by zero"),
 }
 

@@ -44,7 +44,7 @@ needed = define(
     "_Needed(value: T; T: type)",
     infer=lambda c: [],
     reference=lambda value: [],
-    lowering=Native(_needed_kernel),
+    lowering=Native(_needed_kernel, moves=True),
     traits=frozenset({"stateful"}),
 )
 
