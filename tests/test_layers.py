@@ -63,7 +63,9 @@ PLACES = {
         "flowc.graph.saved_model_export",
         "flowc.graph.graph_def_edits",
         "flowc.graph.encode",
+        "flowc.graph.building.attr_values",
         "flowc.graph.building.context_defs",
+        "flowc.graph.building.node_creation",
         "flowc.proto",
     ),
     # What one kind of machine needs is behind `flowc.codegen.target`, and found in one table.
@@ -119,7 +121,7 @@ BACK = {
         "flowc.graph.export",
         "flowc.graph.meta_export",
     ),
-    "flowc.graph.graph": ("flowc.graph.export",),
+    "flowc.graph.graph": ("flowc.graph.export", "flowc.graph.building.node_creation"),
     "flowc.graph.shape": ("flowc.graph.encode",),
     "flowc.graph.default": ("flowc.graph.graph",),
     "flowc.api.variables.variables": ("flowc.api.variables.resource_variables",),

@@ -22,6 +22,7 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
         "flowc.api.framework.plain_ops": """cross logm lu qr slogdet sqrtm=matrix_square_root""",
         "flowc.api.linear_operators.functions": """adjoint cholesky det=matrix_determinant diag_part
             inv=matrix_inverse logdet matmul solve=matrix_solve trace""",
+        "flowc.api.linear_operators.block_triangle": "LinearOperatorBlockLowerTriangular",
         "flowc.api.linear_operators.blocks": "LinearOperatorBlockDiag",
         "flowc.api.linear_operators.circulant": """LinearOperatorCirculant
             LinearOperatorCirculant2D LinearOperatorCirculant3D LinearOperatorToeplitz""",

@@ -62,6 +62,7 @@ INSTEAD = {
     "profiler": "`flowc bench`",
     "tpu": "the CPU",
     "train.Server": "one process: `tf.Session()`; a step uses all cores",
+    "train.SyncReplicasOptimizer": "the optimizer that it wraps: one process waits for no replicas",
     "xla": "`flowc.compile`",
 }
 

@@ -94,7 +94,7 @@ class _ManyElements:
             assert arg.dtype is not None
             shape = arg.shape.sizes if rank is None else (None,) * (1 + rank)
             attrs = {"dtype": arg.dtype, "shape": shape}
-            made = self.graph.create_op(
+            made = self.graph.add_operation(
                 "Placeholder", (), attrs, arg.op.name, output_types=[(arg.dtype, shape)]
             )
             self.args.append(made.outputs[0])
@@ -130,7 +130,7 @@ class _ManyElements:
         op_type: str = "",
     ) -> Sequence[Tensor]:
         given = dict(op.attrs) if attrs is None else attrs
-        return self.graph.create_op(op_type or op.type, inputs, given, op.name).outputs
+        return self.graph.add_operation(op_type or op.type, inputs, given, op.name).outputs
 
     def _inputs(self, op: Operation) -> list[Tensor]:
         known = {**self.shared, **self.batched}

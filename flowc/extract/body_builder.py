@@ -48,6 +48,7 @@ class BodyBuilder:
         self.touched: set[Resource] = set()  # of those created here, those that were replaced
         self.settled: set[Resource] = set()  # those that what changed more than them replaced
         self.last_effect: Node | None = None
+        self.needed: set[Value] = set()  # computed also where nobody reads them
 
     def capture(self, bound: Bound) -> Bound:
         """Something bound in the scope outside, made known in this one."""
@@ -146,6 +147,13 @@ class BodyBuilder:
         if self.last_effect is not None and self.last_effect is not node:
             node.after = (*node.after, self.last_effect)
         self.last_effect = node
+
+    def need(self, value: Value) -> None:
+        """Has a value computed that nobody may read, as that may fail."""
+        told = value.node.op.name in ("const", "parameter")
+        if not told and value.type.dtype.held_size and value not in self.needed:
+            self.needed.add(value)
+            self.note_effect(self.b.emit(op_named("needed"), (value,)))
 
     # -- building
 

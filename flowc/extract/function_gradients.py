@@ -52,7 +52,7 @@ def gradient_call(
     scratch.functions = functions  # where gradients of what it calls are added
     tensors = [_placeholder(scratch, x) for x in inputs]
     attrs = {**reference.attrs, "f": reference}
-    call = scratch.create_op("SymbolicGradient", tensors, attrs, "call", output_types=())
+    call = scratch.add_operation("SymbolicGradient", tensors, attrs, "call", output_types=())
     width = sum(len(arg.types(reference.attrs)) for arg in function.args)
     body = opened(function, call, tensors[:width])
     flows = [is_trainable(y) for y in body.results]
@@ -99,5 +99,5 @@ def _placeholder(graph: Graph, bound: Bound) -> Tensor:
     elif isinstance(bound, Resource):
         dtype, held = dtypes.resource, bound.info.get("dtype")
     attrs = {"dtype": dtype, "shape": sizes, HELD: held}
-    op = graph.create_op("Placeholder", (), attrs, "input", output_types=[(dtype, sizes)])
+    op = graph.add_operation("Placeholder", (), attrs, "input", output_types=[(dtype, sizes)])
     return op.outputs[0]

@@ -183,6 +183,10 @@ class NodeExtractor:
 
             return run
 
+        if self.scope.b.content(condition) is not None:  # the branch not taken is not looked at
+            for value in inputs:
+                if isinstance(value, Value):
+                    self.scope.need(value)
         return build_if(self.scope, self.name, condition, trace(then), trace(otherwise))
 
     def loop(self, condition: Any, body: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:

@@ -32,12 +32,13 @@ from flowc.extract.region_extractor import RegionExtractor
 from flowc.extract.trace.loops import LoopMemory
 from flowc.extract.unsupported_ops import check_supported
 from flowc.extract.variable_starts import VariableStarts
+from flowc.graph.control_types import ENTER, EXIT, MERGE, SWITCH
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim
-from flowc.ir.extraction import Bound, Resource, RunTimeTensor, TwoRanks
+from flowc.ir.extraction import Bound, Resource, RunTimeTensor, TwoRanks, values_of
 from flowc.ir.op import NeedsContent
 from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.types import TensorType
@@ -60,6 +61,7 @@ class ExtractedProgram:
     assumes_ranks: bool = False
 
 
+_PASS_ON = frozenset({"Identity", *ENTER, *EXIT, *MERGE, *SWITCH})
 Taken = tuple[Resource, set[Resource]]  # and the stacks from which it was taken
 
 
@@ -115,11 +117,30 @@ class Extraction:
         region.run([*alive, *(t for t in targets if not flow.node_guard(t))])
         for target in targets:
             emit_where_alive(region, target)
+        self._need_targets(region, targets)
         results = [
             self._fetched(region, i, ref, t) for i, (ref, t) in enumerate(zip(refs, fetches))
         ]
+        if any(map(_is_flow, [*fetches, *(t for op in targets for t in op.outputs)])):
+            self._need_arrays()
         writes = [r for r in self.top.replaced if r.kind == "variable"]
         return self._program(results, writes, feeds, fetches)
+
+    def _need_targets(self, region: RegionExtractor, targets: Sequence[Operation]) -> None:
+        """Targets are computed, though nobody reads them."""
+        for target in targets:
+            if not region.flow.node_guard(target):
+                for i in range(target.output_count):
+                    found = region.bound((target, i))
+                    if isinstance(found, Value):
+                        self.top.need(found)
+
+    def _need_arrays(self) -> None:
+        """What was written to TensorArrays before the flow that is asked for."""
+        for resource, contents in self.top.contents.items():
+            if resource.kind == "tensor_array":
+                for value in values_of(contents):
+                    self.top.need(value)
 
     def _control_flow(
         self, source: GraphSource, roots: list[Operation], fed: Mapping[Ref, Value], refs: list[Ref]
@@ -251,6 +272,14 @@ class Extraction:
                 )
             found.append(bound)
         return found
+
+
+def _is_flow(tensor: Tensor) -> bool:
+    """Whether a tensor is what orders the accesses of a TensorArray, or what a loop makes of it."""
+    op = tensor.op
+    while op.type in _PASS_ON and op.inputs:
+        op = op.inputs[0].op
+    return op.type.startswith("TensorArray")
 
 
 def _of_two_ranks(what: str, found: TwoRanks, name: str) -> InvalidArgumentError:

@@ -84,6 +84,33 @@ class Graph:
     def create_op(
         self,
         op_type: str,
+        inputs: Sequence[Tensor],
+        dtypes: Sequence[Any] | None = None,
+        input_types: Sequence[Any] | None = None,
+        name: str | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        op_def: Any = None,
+        compute_shapes: bool = True,
+        compute_device: bool = True,
+    ) -> Operation:
+        """Adds the operation that a NodeDef would state: tensors in one row, attrs as `AttrValue`
+        messages; those that follow from the inputs or have a default may be left out.
+
+        `input_types`: dtypes that the inputs must have. The op says what the outputs are; `dtypes`
+        and what comes behind `attrs` change nothing, as in TensorFlow. Raises `TypeError` for
+        inputs that are no tensors or too many, `ValueError` (`ShapeError`) for attrs and shapes
+        that do not fit, `RuntimeError` for an unknown op type and once the graph is finalized.
+        """
+        from flowc.graph.building.node_creation import create_node
+
+        self._check_not_finalized()
+        with self.as_default():
+            named = op_type if name is None else name
+            return create_node(op_type, inputs, input_types, named, attrs or {})
+
+    def add_operation(
+        self,
+        op_type: str,
         inputs: Sequence[Tensor] = (),
         attrs: Mapping[str, Any] | None = None,
         name: str | None = None,
@@ -91,7 +118,7 @@ class Graph:
         output_types: Sequence[tuple[DType, Any]] | None = None,
         ref_outputs: Collection[int] = (),
     ) -> Operation:
-        """Adds an operation, in the scopes that the graph is in.
+        """Adds an operation by plain attrs, in the scopes that the graph is in.
 
         `output_types`: (dtype, shape or None) of each output; without them, the op's record
         decides. `name`: made unique; one that ends with a slash is taken as it is. Raises

@@ -1,6 +1,7 @@
 """An operation of a Graph: a node with inputs, attributes and outputs.
 
-In: made by `Graph.create_op` or by the importer. Out: what builders, extraction and export read.
+In: made by `Graph.add_operation` or by the importer. Out: what builders, extraction and export
+read.
 Invariant: `inputs` and the consumer lists of their operations always agree.
 """
 

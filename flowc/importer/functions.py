@@ -11,8 +11,8 @@ from typing import Any
 from flowc.encoding.tensor_proto import element_type
 from flowc.errors import InvalidModelError
 from flowc.graph.attrs import Attrs
+from flowc.graph.building.attr_values import check_attr, decoder
 from flowc.graph.function import BodyNode, Function, FunctionArg, FunctionBody, InputRef
-from flowc.importer.attr_value import check_attr, decoder
 from flowc.proto.graph_pb2 import FunctionDef
 
 

@@ -21,12 +21,12 @@ from flowc.errors import (
     did_you_mean,
 )
 from flowc.graph.attrs import Attrs
+from flowc.graph.building.attr_values import check_attr, decoder
 from flowc.graph.control_types import NEXT
 from flowc.graph.graph import Graph, Versions
 from flowc.graph.op_info import MAX_NODES, MAX_OUTPUTS, signature_of
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
-from flowc.importer.attr_value import check_attr, decoder
 from flowc.importer.functions import read_function
 from flowc.importer.nodes import Node
 from flowc.ir.traversal import inputs_first

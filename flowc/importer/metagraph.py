@@ -12,11 +12,11 @@ from typing import Any
 from flowc.encoding.tensor_proto import decode_tensor, element_type
 from flowc.encoding.wire import FileBytes, parts, without_field
 from flowc.errors import InvalidModelError
+from flowc.graph.building.attr_values import decode_shape
 from flowc.graph.export import node_named
 from flowc.graph.graph import Graph
 from flowc.graph.shape import TensorShape
 from flowc.graph.signature import SPARSE_ROLES, Signature, TensorInfo
-from flowc.importer.attr_value import decode_shape
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import Node, mapped_nodes, parse, parsed_nodes, split_graph_def
 from flowc.proto.graph_pb2 import GraphDef

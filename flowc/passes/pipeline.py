@@ -17,6 +17,7 @@ from flowc.options import Options
 from flowc.passes.check_dtypes import check_dtypes
 from flowc.passes.check_sizes import check_sizes
 from flowc.passes.decompose import decompose
+from flowc.passes.drop_needs import drop_needs
 from flowc.passes.eliminate_list_checks import eliminate_list_checks
 from flowc.passes.fold_constants import fold_constants
 from flowc.passes.fuse import fuse
@@ -36,6 +37,7 @@ Pass = Callable[[Computation, Options], Computation]
 Watcher = Callable[[str, Computation], None]
 
 PIPELINE: tuple[tuple[Pass, str], ...] = (
+    (drop_needs, "what a result needs anyway fails where it must"),
     (prune, "nothing that no fetch needs is looked at again"),
     (check_sizes, "no size that a pass computes with is beyond all memory"),
     (eliminate_list_checks, "loops over lists check nothing that cannot fail"),
@@ -53,6 +55,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (simplify_control_flow, "conditions that are known now"),
     (project_sequences, "one product of a sequence reads the weights once"),
     (hoist_invariants, "iterations repeat nothing"),
+    (drop_needs, "what cannot fail, as ops are plain now, goes where nobody reads it"),
     (multiply_pieces, "what a product reads need not be copied together first"),
     (prune, "what folding and merging left without a reader"),
     (check_dtypes, "what is left must fit in a kernel"),

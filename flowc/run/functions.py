@@ -209,7 +209,7 @@ class CalledFunctions:
             assert arg.dtype is not None
             attrs = {"dtype": arg.dtype, "shape": None}
             types = [(arg.dtype, None)]
-            made = graph.create_op("Placeholder", (), attrs, f"{scope}{arg.name}", (), types)
+            made = graph.add_operation("Placeholder", (), attrs, f"{scope}{arg.name}", (), types)
             args.append(made.outputs[0])
             given.append(made.outputs[0])
         results = self._results(graph, function, args, scope)
@@ -226,7 +226,7 @@ class CalledFunctions:
         if any(node.type in LEADING_BACK for node in function.body.nodes):
             # Loops of TensorFlow 1 lead back: a call, which is extracted in place.
             types = [(t, None) for r in function.results for t in r.types({}) if t is not None]
-            call = graph.create_op(function.name, args, {}, f"{scope}call", output_types=types)
+            call = graph.add_operation(function.name, args, {}, f"{scope}call", output_types=types)
             return list(call.outputs)
         from flowc.graph.gradients.function_bodies import open_body  # late: it loads the records
 
@@ -235,7 +235,9 @@ class CalledFunctions:
             return results
         # What has to run besides, each time that a result is computed.
         return [
-            graph.create_op("Identity", [t], {"T": t.dtype}, f"{scope}result", controls).outputs[0]
+            graph.add_operation(
+                "Identity", [t], {"T": t.dtype}, f"{scope}result", controls
+            ).outputs[0]
             for t in results
         ]
 
@@ -251,7 +253,7 @@ class CalledFunctions:
         if node in graph:
             return graph.get_operation_by_name(node).outputs[0]
         types = [(t.dtype, t.shape.sizes) for t in op.outputs if t.dtype is not None]
-        made = graph.create_op(op.type, (), dict(op.attrs), f"{node}/", output_types=types)
+        made = graph.add_operation(op.type, (), dict(op.attrs), f"{node}/", output_types=types)
         made.encoded = op.encoded
         return made.outputs[0]
 

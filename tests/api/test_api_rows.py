@@ -321,5 +321,5 @@ def test_write_graph_and_import_it_back(tmp_path: Path) -> None:
 def test_shapes_of_a_deep_imported_graph_do_not_recurse(graph: tf.Graph) -> None:
     x = tf.placeholder(tf.float32, [None, 2])
     for _ in range(3000):
-        x = graph.create_op("Neg", [x], {"T": tf.float32}).outputs[0]
+        x = graph.add_operation("Neg", [x], {"T": tf.float32}).outputs[0]
     assert x.shape.as_list() == [None, 2]

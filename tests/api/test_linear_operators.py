@@ -18,10 +18,14 @@ import flowc as tf
 # TensorFlow says that the inverse of a complex multiple of the identity is self-adjoint, and fails
 # to compare the condition of a complex matrix.
 TOLD_WRONG = {("complex_scaled", "facts", "inverse")}
-FAILED = {(name, "is_non_singular") for name in ("complex_full", "complex_kronecker", "adjoint")}
+FAILED = {
+    (name, "is_non_singular")
+    for name in ("complex_full", "complex_kronecker", "complex_triangle", "adjoint")
+}
 # Tried where there is time: what is behind them is behind others, too.
 LONG = [
     "complex_kronecker",
+    "complex_triangle",
     "circulant",
     "real_circulant",
     "circulant_3d",
@@ -75,3 +79,52 @@ def _same(name: str, expected: dict[str, Any]) -> Iterator[str]:
 def test_an_operator_answers_as_tensorflows(name: str, recorded: dict[str, Any]) -> None:
     with sessions_by_references():
         assert list(_same(name, recorded[name])) == []
+
+
+def test_a_triangle_of_blocks_takes_lists() -> None:
+    """One tensor for each row of blocks, in place of one tensor: the same numbers."""
+    random = np.random.RandomState(0)
+    blocks = [[random.rand(2, 2) + 2], [random.rand(3, 2), random.rand(3, 3) + 3 * np.eye(3)]]
+    whole = np.block([[blocks[0][0] + np.eye(2), np.zeros((2, 3))], blocks[1]])
+    blocks[0][0] = whole[:2, :2]
+    operator = tf.linalg.LinearOperatorBlockLowerTriangular(
+        [[tf.linalg.LinearOperatorFullMatrix(b) for b in row] for row in blocks]
+    )
+    x = random.rand(5, 2)
+    rows = [x[:2], x[2:]]
+    columns, vectors = [r.T for r in rows], [r[:, 0] for r in rows]
+    asked: dict[str, tuple[list[Any], np.ndarray]] = {}
+    for adjoint, matrix in ((False, whole), (True, whole.T)):
+        solved = np.linalg.solve(matrix, x)
+        asked |= {
+            f"matmul {adjoint}": (operator.matmul(rows, adjoint), matrix @ x),
+            f"solve {adjoint}": (operator.solve(columns, adjoint, adjoint_arg=True), solved),
+            f"matvec {adjoint}": (operator.matvec(vectors, adjoint), (matrix @ x)[:, 0]),
+            f"solvevec {adjoint}": (operator.solvevec(vectors, adjoint), solved[:, 0]),
+        }
+    with sessions_by_references(), tf.Session() as session:
+        found = session.run({name: given for name, (given, _) in asked.items()})
+    for name, (_, wanted) in asked.items():
+        np.testing.assert_allclose(np.concatenate(found[name]), wanted, rtol=1e-12)
+
+
+_DENSE = tf.linalg.LinearOperatorFullMatrix
+
+
+@pytest.mark.parametrize(
+    ("rows", "hints", "says"),
+    [
+        ([], {}, "must be a list of >=1 operators"),
+        ([[(2, 2)], [(2, 2)]], {}, "operators.1.` must contain `2` blocks. Received: 1"),
+        ([[(2, 2)], [(3, 3), (3, 3)]], {}, "operators.1..0..domain_dimension` .3. must be"),
+        ([[(2, 2)], [(2, 2), (3, 3)]], {}, "operators.1..0..range_dimension` .2. must be"),
+        ([[(2, 3)]], {}, "Matrices on the diagonal .* must be square"),
+        ([[(2, 2)]], {"is_square": False}, "must be square"),
+        ([[(2, 2)]], {"is_non_singular": False}, "is always non-singular"),
+    ],
+)
+def test_blocks_that_make_no_triangle_are_refused(rows: Any, hints: Any, says: str) -> None:
+    known = hints.get("is_non_singular") is False or None
+    blocks = [[_DENSE(np.ones(s), is_non_singular=known) for s in row] for row in rows]
+    with pytest.raises(ValueError, match=says):
+        tf.linalg.LinearOperatorBlockLowerTriangular(blocks, **hints)

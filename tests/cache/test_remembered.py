@@ -27,10 +27,12 @@ X = np.array([1.0, -2.0], np.float32)
 def write(path: Path, factor: float) -> None:
     """A graph that computes `y = x * factor`, with `x` of unknown size."""
     graph = Graph()
-    x = graph.create_op("Placeholder", [], {"dtype": dtypes.f32, "shape": (None,)}, "x").output(0)
+    x = graph.add_operation("Placeholder", [], {"dtype": dtypes.f32, "shape": (None,)}, "x").output(
+        0
+    )
     value = {"dtype": dtypes.f32, "value": np.float32(factor)}
-    c = graph.create_op("Const", [], value, "c").output(0)
-    graph.create_op("Mul", [x, c], {"T": dtypes.f32}, "y")
+    c = graph.add_operation("Const", [], value, "c").output(0)
+    graph.add_operation("Mul", [x, c], {"T": dtypes.f32}, "y")
     path.write_bytes(graph.as_graph_def().SerializeToString())
 
 
@@ -146,7 +148,7 @@ def test_a_graph_that_was_looked_at_is_read_and_teaches_nothing(
     graph = load_graph(model)
     operation = graph.get_operation_by_name("y")
     assert operation.graph is graph and type(graph) is Graph
-    nine = graph.create_op("Const", [], {"dtype": dtypes.f32, "value": np.float32(9)}, "nine")
+    nine = graph.add_operation("Const", [], {"dtype": dtypes.f32, "value": np.float32(9)}, "nine")
     operation.update_input(1, nine.output(0))
     assert Session(graph=graph).run("y:0", {"x:0": X}).tolist() == [9, -18]
     assert run(model).tolist() == [3, -6]

@@ -200,7 +200,7 @@ def test_compile_a_file(graph: Graph, tmp_path: Path) -> None:
 def test_sinks_leave_out_marks_of_branches_and_what_is_waited_for() -> None:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [2], name="x")
-        branch = graph.create_op(
+        branch = graph.add_operation(
             "Switch",
             [x, tf.constant(True)],
             name="switch",

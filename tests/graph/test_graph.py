@@ -40,7 +40,7 @@ F32 = dtypes.f32
 
 def constant(graph: Graph, name: str = "Const", inputs=(), shape=()) -> Operation:
     attrs = {"dtype": F32, "value": np.float32(1)}
-    return graph.create_op("Const", inputs, attrs, name, output_types=[(F32, shape)])
+    return graph.add_operation("Const", inputs, attrs, name, output_types=[(F32, shape)])
 
 
 def test_names_are_unique_whatever_their_case() -> None:
@@ -89,8 +89,8 @@ def test_control_dependencies_leave_out_what_waits_already() -> None:
     a = constant(graph, "a")
     with graph.control_dependencies([a, a.output(0)]):
         b = constant(graph, "b")
-        c = graph.create_op("Neg", [b.output(0)], {"T": F32}, "c", output_types=[(F32, ())])
-        d = graph.create_op("Neg", [a.output(0)], {"T": F32}, "d", output_types=[(F32, ())])
+        c = graph.add_operation("Neg", [b.output(0)], {"T": F32}, "c", output_types=[(F32, ())])
+        d = graph.add_operation("Neg", [a.output(0)], {"T": F32}, "d", output_types=[(F32, ())])
         with graph.control_dependencies(None):
             e = constant(graph, "e")
         with graph.control_dependencies([b]):
@@ -127,7 +127,7 @@ def test_finalized_graph_and_foreign_inputs() -> None:
     graph, other = Graph(), Graph()
     x = constant(other).output(0)
     with pytest.raises(ValueError, match="must be from the same graph"):
-        graph.create_op("Neg", [x])
+        graph.add_operation("Neg", [x])
     graph.finalize()
     with pytest.raises(RuntimeError, match=r"^Graph is finalized and cannot be modified\.$"):
         constant(graph)
@@ -166,15 +166,15 @@ def test_lookups_by_kind() -> None:
 
 def test_tensor_text_truth_and_identity() -> None:
     graph = Graph()
-    op = graph.create_op("StringJoin", name="StringJoin", output_types=[(dtypes.string, ())])
+    op = graph.add_operation("StringJoin", name="StringJoin", output_types=[(dtypes.string, ())])
     t = op.output(0)
     assert str(t) == 'Tensor("StringJoin:0", shape=(), dtype=string)'
     assert repr(t) == "<tf.Tensor 'StringJoin:0' shape=() dtype=string>"
-    x = graph.create_op("Placeholder", name="x", output_types=[(F32, (None, 784))]).output(0)
+    x = graph.add_operation("Placeholder", name="x", output_types=[(F32, (None, 784))]).output(0)
     assert str(x) == 'Tensor("x:0", shape=(?, 784), dtype=float32)'
-    y = graph.create_op("Placeholder", name="y", output_types=[(F32, None)]).output(0)
+    y = graph.add_operation("Placeholder", name="y", output_types=[(F32, None)]).output(0)
     assert str(y) == 'Tensor("y:0", dtype=float32)'
-    v = graph.create_op("VariableV2", name="v", output_types=[(F32, (2,))], ref_outputs=(0,))
+    v = graph.add_operation("VariableV2", name="v", output_types=[(F32, (2,))], ref_outputs=(0,))
     assert "dtype=float32_ref" in str(v.output(0))
     for convert in (bool, iter, len):
         with pytest.raises(TypeError):
@@ -189,7 +189,7 @@ def test_tensor_text_truth_and_identity() -> None:
 def test_consumers_follow_changed_inputs() -> None:
     graph = Graph()
     a, b = constant(graph, "a").output(0), constant(graph, "b").output(0)
-    add = graph.create_op("AddV2", [a, a], {"T": F32}, "add", output_types=[(F32, ())])
+    add = graph.add_operation("AddV2", [a, a], {"T": F32}, "add", output_types=[(F32, ())])
     assert a.consumers() == [add, add]
     add.update_input(0, b)
     assert (a.consumers(), b.consumers()) == ([add], [add])
@@ -275,10 +275,10 @@ def test_export_writes_nodes_as_tensorflow_does() -> None:
     with graph.name_scope("s"):
         a = constant(graph, "a")
         with graph.control_dependencies([a]), graph.device("/cpu:0"):
-            graph.create_op("TopKV2", [a.output(0), a.output(0)], {"T": F32}, "top",
+            graph.add_operation("TopKV2", [a.output(0), a.output(0)], {"T": F32}, "top",
                             output_types=[(F32, ()), (dtypes.i32, ())])  # fmt: skip
         split = graph.get_operation_by_name("s/top")
-        graph.create_op("Neg", [split.output(1)], {"T": dtypes.i32}, "n", [a],
+        graph.add_operation("Neg", [split.output(1)], {"T": dtypes.i32}, "n", [a],
                         output_types=[(dtypes.i32, ())])  # fmt: skip
     expected = """
         name: "s/n" op: "Neg" input: "s/top:1" input: "^s/a"
@@ -297,11 +297,11 @@ def test_export_writes_nodes_as_tensorflow_does() -> None:
 def test_attrs_are_written_as_the_record_declares_them() -> None:
     graph = Graph()
     attrs = {"dtype": "float32", "value": 1.5}
-    const = graph.create_op("Const", [], attrs, "c", output_types=[(F32, ())])
+    const = graph.add_operation("Const", [], attrs, "c", output_types=[(F32, ())])
     node = const.node_def
     assert node.attr["value"].WhichOneof("value") == "tensor"
     assert node.attr["dtype"].type == 1
-    holder = graph.create_op("Placeholder", [], {"dtype": F32, "shape": [None, 2]}, "p")
+    holder = graph.add_operation("Placeholder", [], {"dtype": F32, "shape": [None, 2]}, "p")
     assert [d.size for d in holder.node_def.attr["shape"].shape.dim] == [-1, 2]
     holder.attrs["shape"] = "no shape"
     with pytest.raises(UsageError, match=r"node 'p', attr 'shape': expected a shape"):
@@ -355,8 +355,8 @@ def test_shapes_and_operators_need_no_other_import() -> None:
     code = (
         "from flowc.graph import Graph; from flowc.dtypes import f32\n"
         "graph = Graph()\n"
-        "x = graph.create_op('Placeholder', attrs={'dtype': f32, 'shape': (2, 3)}).outputs[0]\n"
-        "y = graph.create_op('Neg', [x], {'T': f32}).outputs[0]\n"
+        "x = graph.add_operation('Placeholder', attrs={'dtype': f32, 'shape': (2, 3)}).outputs[0]\n"
+        "y = graph.add_operation('Neg', [x], {'T': f32}).outputs[0]\n"
         "print(y.shape, (y * 2.0)[0].name)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -306,7 +306,7 @@ def test_tags_and_signatures() -> None:
 def test_import_under_a_prefix_with_replaced_inputs() -> None:
     graph = Graph()
     with graph.as_default():
-        other = graph.create_op("Placeholder", name="p", output_types=[(dtypes.f32, None)])
+        other = graph.add_operation("Placeholder", name="p", output_types=[(dtypes.f32, None)])
         graph_def = recorded_meta().graph_def
         found = import_graph_def(
             graph_def,

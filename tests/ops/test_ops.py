@@ -61,6 +61,7 @@ from flowc.proto.tensor_pb2 import DataType
 
 WITHOUT_EXAMPLES = {
     "check": "an effect of Assert",
+    "needed": "computes nothing: what may fail, and nobody reads",
     "write_message": "an effect of Print",
     "fail_with": "an effect of Assert",
     "variable_shape": "takes a resource",

@@ -55,6 +55,7 @@ def test_ends_of_ranges_may_be_negative(program: Program, fed: list[Any], wanted
         (lambda b: tf.range(3, _int(b), 2), [2], "n - 3 must be at least 0, found -1"),
         (lambda b: tf.range(3, _int(b)), [-2], "must not be negative, found -2"),
         (lambda x: tf.range(3, tf.shape(x)[0]), [[0, 0]], "Requires start <= limit when delta > 0"),
+        (lambda n: tf.argmax(tf.zeros(_int(n))), [[0]], "must be at least 1, found 0"),
         (
             lambda n: tf.image.resize_bilinear(np.ones((1, 4, 4, 1)), tf.stack([_int(n), 2])),
             [0],

@@ -301,7 +301,7 @@ def test_a_file_may_hold_operands_of_ranks_that_no_program_can_build() -> None:
     graph = tf.Graph()
     with graph.as_default():
         image = tf.placeholder(tf.float32, None)
-        pooled = graph.create_op("FractionalAvgPool", [image], attrs=attrs).outputs[0]
+        pooled = graph.add_operation("FractionalAvgPool", [image], attrs=attrs).outputs[0]
     with tf.Session(graph=graph) as session:
         assert session.run(pooled, {image: np.ones((1, 4, 4, 1), F)}).shape == (1, 2, 2, 1)
         with pytest.raises(InvalidArgumentError, match="must be rank 4 but is rank 3") as caught:

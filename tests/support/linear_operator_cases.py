@@ -88,6 +88,26 @@ OPERATORS: Mapping[str, Case] = {
     "blocks": lambda tf: tf.linalg.LinearOperatorBlockDiag(
         [_full(tf, 2, 2, 2), tf.linalg.LinearOperatorDiag(_numbers(3))]
     ),
+    "triangle": lambda tf: tf.linalg.LinearOperatorBlockLowerTriangular(
+        [
+            [_full(tf, 2, 2, 2, is_non_singular=True)],
+            [_full(tf, 3, 2), tf.linalg.LinearOperatorDiag(_numbers(3), is_non_singular=True)],
+            [
+                _full(tf, 1, 2),
+                _full(tf, 1, 3),
+                tf.linalg.LinearOperatorIdentity(1, dtype=tf.float64),
+            ],
+        ]
+    ),
+    "complex_triangle": lambda tf: tf.linalg.LinearOperatorBlockLowerTriangular(
+        [
+            [tf.linalg.LinearOperatorFullMatrix(_complex(2, 2) + 2 * np.eye(2))],
+            [
+                tf.linalg.LinearOperatorFullMatrix(_complex(1, 2, seed=3)),
+                tf.linalg.LinearOperatorFullMatrix(_complex(1, 1, seed=5)),
+            ],
+        ]
+    ),
     "update": lambda tf: _low_rank(tf),
     "unlike_update": lambda tf: _low_rank(
         tf, v=_numbers(4, 2, seed=4), diag_update=_numbers(2, seed=5), is_non_singular=True

@@ -37,7 +37,7 @@ def op_model(op_type: str, inputs: Sequence[Any] = (), fed: bool = False, **attr
             for i, (a, k) in enumerate(zip(arrays, kinds))
         ]
         assert signature is not None
-        graph.create_op(op_type, tensors, given, "y")
+        graph.add_operation(op_type, tensors, given, "y")
     return graph.as_graph_def()
 
 

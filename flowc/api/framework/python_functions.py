@@ -70,7 +70,7 @@ def _call(
         if op_type == "EagerPyFunc":
             attrs["is_async"] = False
         types = [(t, None) for t in declared]
-        op = graph.create_op(op_type, inputs, attrs, scope, output_types=types)
+        op = graph.add_operation(op_type, inputs, attrs, scope, output_types=types)
     if not declared:
         return op
     return list(op.outputs) if several else op.outputs[0]

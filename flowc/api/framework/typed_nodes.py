@@ -34,6 +34,6 @@ def add_node(
                 raise TypeError(
                     f"Input '{argument}' of '{op_type}' Op has a value that does not fit: {error}"
                 ) from None
-        return graph.create_op(
+        return graph.add_operation(
             op_type, tensors, attrs, scope, output_types=outputs, ref_outputs=ref_outputs
         )

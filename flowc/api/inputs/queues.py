@@ -155,7 +155,7 @@ class QueueBase:
             leading = TensorShape([rows] if given else [])
             shapes = [leading.concatenate(shape) for shape in self._shapes]
             attrs = {"component_types": tuple(self._dtypes), "timeout_ms": -1}
-            op = get_default_graph().create_op(
+            op = get_default_graph().add_operation(
                 op_type,
                 [self._queue_ref, *given],
                 attrs,

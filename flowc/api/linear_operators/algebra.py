@@ -13,6 +13,7 @@ from typing import Any
 
 from flowc.api.arrays.shaping import expand_dims
 from flowc.api.framework.plain_ops import cholesky as cholesky_of
+from flowc.api.linear_operators.block_triangle import LinearOperatorBlockLowerTriangular
 from flowc.api.linear_operators.blocks import LinearOperatorBlockDiag
 from flowc.api.linear_operators.circulant import _Circulant
 from flowc.api.linear_operators.composition import LinearOperatorComposition, is_symmetric
@@ -135,6 +136,7 @@ _INVERSES: Mapping[tuple[type, ...], One] = {
     (LinearOperatorBlockDiag,): lambda a: LinearOperatorBlockDiag(
         [each.inverse() for each in a.operators], **_square(a)
     ),
+    (LinearOperatorBlockLowerTriangular,): lambda a: a.inverse_of_blocks(),
     (LinearOperatorKronecker,): lambda a: LinearOperatorKronecker(
         [each.inverse() for each in a.operators], **_square(a)
     ),

@@ -3,6 +3,7 @@ __all__ = [
     "LinearOperator",
     "LinearOperatorAdjoint",
     "LinearOperatorBlockDiag",
+    "LinearOperatorBlockLowerTriangular",
     "LinearOperatorCirculant",
     "LinearOperatorCirculant2D",
     "LinearOperatorCirculant3D",
@@ -76,6 +77,7 @@ from flowc.api.arrays.blocks import matrix_diag as diag
 from flowc.api.arrays.filling import eye as eye
 from flowc.api.arrays.shaping import matrix_transpose as matrix_transpose
 from flowc.api.arrays.shaping import matrix_transpose as transpose
+from flowc.api.linear_operators.block_triangle import LinearOperatorBlockLowerTriangular as LinearOperatorBlockLowerTriangular
 from flowc.api.linear_operators.blocks import LinearOperatorBlockDiag as LinearOperatorBlockDiag
 from flowc.api.linear_operators.circulant import LinearOperatorCirculant as LinearOperatorCirculant
 from flowc.api.linear_operators.circulant import LinearOperatorCirculant2D as LinearOperatorCirculant2D

@@ -46,7 +46,7 @@ def _variable_of(op: Operation) -> Any:
 
 def _copied(op: Operation, replaced: dict[Operation, Operation], scope: str) -> Operation:
     inputs = [replaced[t.op].outputs[t.value_index] if t.op in replaced else t for t in op.inputs]
-    return op.graph.create_op(
+    return op.graph.add_operation(
         "Switch" if op.type == "RefSwitch" else op.type,
         inputs,
         dict(op.attrs),

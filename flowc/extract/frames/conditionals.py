@@ -51,6 +51,7 @@ def _joined(
     condition = condition_of(region, first.predicate, name)
     known = region.scope.b.content(condition)  # of ranks and sizes, if not of a constant
     if known is not None:
+        _need_outside(region, merges, _sides(choices, 1 - int(known)))
         region.decide(first.predicate, bool(known))
         return _taken(region, merges, _sides(choices, int(known)))
 
@@ -63,6 +64,24 @@ def _joined(
     return build_if(
         region.scope, name, condition, lambda scope: trace(scope, 1), lambda scope: trace(scope, 0)
     )
+
+
+def _need_outside(
+    region: RegionExtractor, merges: Sequence[Any], choices: Sequence[Choice]
+) -> None:
+    """Has computed what stands outside of branches that are known not to be taken: it runs, and
+    may fail, though nobody reads it."""
+    refs = [region.source.node(m).inputs[i] for m, c in zip(merges, choices) for i in ends_of(c)]
+    for key in region.around(region.keys(refs, ())):
+        for ref in region.flow.read_outputs(key):
+            home = region
+            while (around := home.outer) is not None and around.frame is home.frame:
+                if around.bound(ref) is None:
+                    break
+                home = around
+            found = home.bound(ref)
+            if isinstance(found, Value):
+                home.scope.need(found)
 
 
 def _sides(choices: Sequence[Choice], branch: int) -> list[Choice]:

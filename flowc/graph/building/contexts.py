@@ -1,6 +1,6 @@
 """What the body of a loop or of a conditional's branch does to the operations made inside it.
 
-In: operations that `Graph.create_op` has just made while a context was entered. Out: the same
+In: operations that `Graph.add_operation` has just made while a context was entered. Out: the same
 operations with inputs from outside brought in (`Enter`, `Switch`), and a control input from the
 context's pivot where nothing else keeps them inside it. Invariant: an operation in a context has
 inputs only from that context; contexts nest to any depth.

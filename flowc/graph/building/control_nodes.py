@@ -47,7 +47,7 @@ def _make(
     beside = [t for t in inputs if t.is_ref and is_ref]
     # The scope also names what brings the inputs in.
     with graph.name_scope(name or full_type) as scope, graph.colocate_with_all(beside):
-        return graph.create_op(
+        return graph.add_operation(
             full_type,
             inputs,
             attrs if op_type == LOOP_COND else {"T": dtype, **(attrs or {})},
@@ -115,7 +115,9 @@ def value(data: Tensor) -> Tensor:
     graph = data.graph
     with graph.name_scope("Identity") as scope:
         types: list[tuple[Any, Any]] = [(data.base_dtype, data.shape)]
-        op = graph.create_op("Identity", [data], {"T": data.base_dtype}, scope, output_types=types)
+        op = graph.add_operation(
+            "Identity", [data], {"T": data.base_dtype}, scope, output_types=types
+        )
         return op.outputs[0]
 
 

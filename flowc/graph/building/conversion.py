@@ -186,7 +186,7 @@ def constant_tensor(array: np.ndarray, name: str, dtype: DType | None = None) ->
     dtype = dtypes.as_dtype(array.dtype if dtype is None else dtype)
     attrs = {"dtype": dtype, "value": array}
     types = [(dtype, array.shape)]
-    op = get_default_graph().create_op("Const", (), attrs, name, output_types=types)
+    op = get_default_graph().add_operation("Const", (), attrs, name, output_types=types)
     return op.outputs[0]
 
 

@@ -58,7 +58,7 @@ class FunctionGraph(Graph):
     def _placeholder(self, name: str, dtype: DType, shape: Any) -> Tensor:
         attrs = {"dtype": dtype, "shape": shape}
         with self.control_dependencies(None):
-            op = self.create_op("Placeholder", (), attrs, name, output_types=[(dtype, shape)])
+            op = self.add_operation("Placeholder", (), attrs, name, output_types=[(dtype, shape)])
         return op.outputs[0]
 
     def capture(self, tensor: Tensor) -> Tensor:

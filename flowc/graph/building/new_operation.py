@@ -46,7 +46,7 @@ def add_operation(
     refs = [k for k, arg in enumerate(record.signature.outputs) if arg.is_ref]
     outputs = [(t, None if shapes is None else shapes[k]) for k, t in enumerate(types)]
     with graph.colocate_with_all(references):
-        return graph.create_op(
+        return graph.add_operation(
             op_type, tensors, full, scope, output_types=outputs, ref_outputs=refs
         )
 
@@ -178,12 +178,13 @@ def _bare(message: str, record: Op) -> str:
 
 def _node_text(op_type: str, name: str, tensors: Sequence[Tensor], attrs: Mapping[str, Any]) -> str:
     """`{{node add}} = AddV2[T=DT_FLOAT](x, y)`"""
-    shown = ", ".join(f"{n}={_attr_text(v)}" for n, v in sorted(attrs.items()))
+    shown = ", ".join(f"{n}={attr_text(v)}" for n, v in sorted(attrs.items()))
     inputs = [t.name.removesuffix(":0") for t in tensors]
     return f"{{{{node {name}}}}} = {op_type}[{shown}]({', '.join(inputs)})"
 
 
-def _attr_text(value: Any) -> str:
+def attr_text(value: Any) -> str:
+    """An attr as TensorFlow's messages show it: `DT_FLOAT`, `[1, 2]`."""
     if isinstance(value, DType):
         return ENUM_NAMES.get(value.name, f"DT_{value.name.upper()}")
     if isinstance(value, bytes):
@@ -191,5 +192,5 @@ def _attr_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return f"[{', '.join(_attr_text(v) for v in value)}]"
+        return f"[{', '.join(attr_text(v) for v in value)}]"
     return str(value)

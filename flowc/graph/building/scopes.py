@@ -1,6 +1,6 @@
 """What a `with` block of the graph-building API adds to the operations made inside it.
 
-In: control dependencies, devices, colocation, attrs. Out: what `Graph.create_op` asks of them.
+In: control dependencies, devices, colocation, attrs. Out: what `Graph.add_operation` asks of them.
 Invariant: leaving a block restores what was before, also after an exception.
 """
 

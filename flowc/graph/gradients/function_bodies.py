@@ -89,7 +89,9 @@ def open_body(
         given = {name: resolve_attr(value, attrs) for name, value in node.attrs.items()}
         controls = [made[name] for name in node.control_inputs]
         inputs = [tensor(r) for r in node.inputs]
-        made[node.name] = graph.create_op(node.type, inputs, given, prefix + node.name, controls)
+        made[node.name] = graph.add_operation(
+            node.type, inputs, given, prefix + node.name, controls
+        )
     content = function.body
     return [tensor(r) for r in content.results], [made[name] for name in content.control_results]
 
@@ -100,7 +102,7 @@ def argument(graph: Graph, name: str, dtype: DType | None, like: Tensor) -> Tens
     attrs = {"dtype": dtype, "shape": sizes}
     if dtype is dtypes.resource:  # what is behind the handle
         attrs = {"dtype": dtype, "shape": like.op.attrs.get("shape"), HELD: held_dtype(like)}
-    op = graph.create_op("Placeholder", (), attrs, name, output_types=[(dtype, sizes)])
+    op = graph.add_operation("Placeholder", (), attrs, name, output_types=[(dtype, sizes)])
     return op.outputs[0]
 
 

@@ -100,7 +100,7 @@ class _DifferentiatedLoop:
             types = [(t.base_dtype, None) for t in self.inputs]
             following = self._call(graph, self.op.attrs["body"], values, types)
             longer = [
-                graph.create_op(
+                graph.add_operation(
                     "TensorListPushBack",
                     [held, values[i]],
                     {"element_dtype": values[i].base_dtype},
@@ -137,13 +137,13 @@ class _DifferentiatedLoop:
             "parallel_iterations": self.op.attrs.get("parallel_iterations", 10),
         }
         types: Any = [(t.base_dtype, None) for t in given]
-        op = self.graph.create_op(self.op.type, given, attrs, self.op.type, output_types=types)
+        op = self.graph.add_operation(self.op.type, given, attrs, self.op.type, output_types=types)
         return op.outputs
 
     def _empty_list(self, like: Tensor) -> Tensor:
         unknown = constant_tensor(np.array(-1, np.int32), "Const")
         attrs = {"element_dtype": like.base_dtype, "shape_type": dtypes.i32}
-        op = self.graph.create_op(
+        op = self.graph.add_operation(
             "EmptyTensorList",
             [unknown, unknown],
             attrs,
@@ -171,7 +171,7 @@ class _DifferentiatedLoop:
             "executor_type": b"",
         }
         name = "StatefulPartitionedCall"
-        return graph.create_op(name, given, attrs, name, output_types=types).outputs
+        return graph.add_operation(name, given, attrs, name, output_types=types).outputs
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class _Back:
         unknown = constant_tensor(np.array(-1, np.int32), "Const")
         types: Any = [(dtypes.variant, ()), (dtype, None)]
         name = "TensorListPopBack"
-        op = graph.create_op(
+        op = graph.add_operation(
             name, [held, unknown], {"element_dtype": dtype}, name, output_types=types
         )
         return op.outputs[0], op.outputs[1]

@@ -69,7 +69,7 @@ def _back(
     results = [(held_dtype(given[i]), _shape_of(given[i])) for i in wanted]
     stated = attrs(references, types, [t for t, _ in results])
     op_type = _CALL if op.type in graph.functions else op.type
-    back = graph.create_op(
+    back = graph.add_operation(
         op_type, [*op.inputs[:first], *inputs], stated, op_type, output_types=results
     )
     gradients: list[Tensor | None] = [None] * len(op.inputs)
@@ -90,7 +90,7 @@ def _given_back_by(op: Operation, function: str, dys: Sequence[Any]) -> list[Ten
         "Tout": [dtype for dtype, _ in results],
         **_UNCONFIGURED,
     }
-    back = op.graph.create_op(_CALL, inputs, attrs, _CALL, output_types=results)
+    back = op.graph.add_operation(_CALL, inputs, attrs, _CALL, output_types=results)
     return list(back.outputs)
 
 

@@ -1,4 +1,4 @@
-"""Checks: the run fails where a condition does not hold."""
+"""Checks: the run fails where a condition does not hold, or what is needed is at fault."""
 
 from __future__ import annotations
 
@@ -29,6 +29,22 @@ check = define(
         errors=(_braces_doubled(node.attrs["message"]),),
         fault=node.attrs["fault"],
     ),
+    traits=frozenset({"stateful"}),
+)
+
+
+@on_gpu(ByOneThread())
+def _needed_kernel(value: Any, begin: int, end: int) -> None:
+    return
+
+
+# A value that is computed because that may fail, though nobody reads it.
+needed = define(
+    "needed",
+    "_Needed(value: T; T: type)",
+    infer=lambda c: [],
+    reference=lambda value: [],
+    lowering=Native(_needed_kernel, moves=True),
     traits=frozenset({"stateful"}),
 )
 

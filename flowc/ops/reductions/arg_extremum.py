@@ -36,9 +36,8 @@ def _infer_arg(c: Inference) -> Dims:
     axis, rank = c.need_int(1), c.rank(0)
     if not -rank <= axis < rank:
         raise c.fail(f"Expected dimension in the range [{-rank}, {rank}), but got {axis}")
-    if c.dims(0)[axis] == 0:
-        shape = ",".join(str(d) for d in c.dims(0))
-        raise c.fail(f"Reduction axis {axis % rank} is empty in shape [{shape}]")
+    shape = ",".join(str(d) for d in c.dims(0))
+    c.at_least(c.dims(0)[axis], 1, f"Reduction axis {axis % rank} is empty in shape [{shape}]")
     return tuple(d for i, d in enumerate(c.dims(0)) if i != axis % rank)
 
 
