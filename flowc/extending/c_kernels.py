@@ -29,7 +29,8 @@ from flowc.extending.handles import handle_places, object_of
 from flowc.extending.kernels import attr_values, settings_of
 from flowc.ir.dims import Dim
 from flowc.ir.host_run import HostRun
-from flowc.ir.op import Inference, Op, bind_types
+from flowc.ir.inference import Inference
+from flowc.ir.op import Op, bind_types
 from flowc.ir.signature import OpSignature
 from flowc.ir.types import MAX_RANK, Dims, TensorType
 

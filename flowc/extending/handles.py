@@ -28,8 +28,9 @@ from flowc.extending.kernels import (
 from flowc.files.cache_folder import digest
 from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.host_run import HostRun
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Host
-from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.op import Attrs, Op, define
 from flowc.ir.signature import OpSignature
 from flowc.ops import tf_op
 from flowc.ops.state.variables import STATE, value_of

@@ -19,8 +19,9 @@ from flowc.extending.kernels import BOTH, CPU, GPU, Choice, Kernels, kernels_of
 from flowc.extending.signatures import Texts, check_new, ir_name, joined, signature_text
 from flowc.extending.stamps import stamp_of
 from flowc.ir.capability import ALL, known_names
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Inference, Op, all_ops, define
+from flowc.ir.op import Op, all_ops, define
 from flowc.ir.signature import OpSignature, parse_signature
 from flowc.ops import tf_names, tf_op
 

@@ -30,8 +30,9 @@ from flowc.extending.stamps import stamp_of
 from flowc.graph import Tensor, get_default_graph
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted, Host, ObjectFunctions
-from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.op import Attrs, Op, define
 from flowc.ir.signature import parse_signature
 from flowc.ir.types import Dims
 from flowc.ops.state.variables import HANDLE, STATE

@@ -31,8 +31,9 @@ from flowc.ir.extraction import (
     SparseMatrix,
     TwoRanks,
 )
+from flowc.ir.inference import NeedsContent
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import NeedsContent, Op
+from flowc.ir.op import Op
 from flowc.ir.traversal import inputs_first
 from flowc.ops import tf_op
 

@@ -39,7 +39,7 @@ from flowc.graph.tensor import Tensor
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Resource, RunTimeTensor, TwoRanks, values_of
-from flowc.ir.op import NeedsContent
+from flowc.ir.inference import NeedsContent
 from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.types import TensorType
 

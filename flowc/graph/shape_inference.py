@@ -29,7 +29,8 @@ from flowc.graph.verify import OUTPUT_SHAPES, operation_faults
 from flowc.ir.builder import Builder, Content
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Expr, expression, fresh_symbol
-from flowc.ir.op import NeedsContent, Op, output_dtypes
+from flowc.ir.inference import NeedsContent
+from flowc.ir.op import Op, output_dtypes
 from flowc.ir.signature import REQUIRED
 from flowc.ir.traversal import inputs_first
 from flowc.ir.types import TensorType

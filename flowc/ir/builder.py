@@ -23,8 +23,9 @@ from flowc.errors import (
 )
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, Expr, Symbol, expression, fresh_symbol, symbols_of
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Elementwise, Extracted, Structural
-from flowc.ir.op import Inference, Op, call_reference, op_named, output_dtypes
+from flowc.ir.op import Op, call_reference, op_named, output_dtypes
 from flowc.ir.scalar_body import rounds_halves
 from flowc.ir.signature import REQUIRED
 from flowc.ir.types import MAX_RANK, TensorType, shown_dims

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from flowc.dtypes import DType
 from flowc.ir.dims import substitute
+from flowc.ir.inference import Inference
 from flowc.ir.layout import LAYOUTS
 from flowc.ir.lowering import (
     Convolution,
@@ -40,7 +41,7 @@ from flowc.ir.lowering import (
     Structural,
     View,
 )
-from flowc.ir.op import Inference, Op, define, op_named
+from flowc.ir.op import Op, define, op_named
 from flowc.ir.scalar import held_dtype
 from flowc.ir.scalar_body import ScalarBody, record_map, record_view
 from flowc.ir.types import Dims

@@ -18,7 +18,7 @@ from flowc.codegen.forks import keepers
 from flowc.errors import FlowcError, InvalidArgumentError, NegativeSizeError
 from flowc.graph import Graph, Tensor
 from flowc.graph.fetch_set import FetchSet
-from flowc.ir.op import NeedsContent
+from flowc.ir.inference import NeedsContent
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc.options import Options

@@ -208,7 +208,7 @@ class _Checks:
 
     def _infer(self, arrays: Sequence[Array], *, has_elements: bool) -> None:
         from flowc.ir.builder import Builder
-        from flowc.ir.op import NeedsContent
+        from flowc.ir.inference import NeedsContent
 
         b = Builder()
         operands = [

@@ -15,7 +15,7 @@ import numpy as np
 
 from flowc.errors import NegativeSizeError
 from flowc.graph import Graph, Tensor
-from flowc.ir.op import NeedsContent
+from flowc.ir.inference import NeedsContent
 from flowc.ir.traversal import inputs_first
 
 MOST_ELEMENTS = 64  # of a feed that may be a constant

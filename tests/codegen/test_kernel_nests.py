@@ -37,7 +37,8 @@ from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
-from flowc.ir.op import NeedsContent, Op, all_ops
+from flowc.ir.inference import NeedsContent
+from flowc.ir.op import Op, all_ops
 from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.types import TensorType, tensor_type
 from flowc.options import Options

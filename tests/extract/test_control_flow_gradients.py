@@ -18,7 +18,7 @@ from flowc.compiler import load_executable
 from flowc.dtypes import as_dtype
 from flowc.extract.program import extract_program
 from flowc.ir.dims import symbol
-from flowc.ir.op import NeedsContent
+from flowc.ir.inference import NeedsContent
 from flowc.ir.program_spec import spec_of
 from flowc.ir.types import TensorType
 from flowc.options import Options

@@ -15,8 +15,8 @@ from flowc.encoding.wire import FileBytes
 from flowc.errors import InvalidModelError, UsageError
 from flowc.graph import Graph
 from flowc.graph.attrs import AttrPlaceholder
+from flowc.graph.building.attr_values import check_attr, decode_attr, decode_shape
 from flowc.importer import formats
-from flowc.importer.attr_value import check_attr, decode_attr, decode_shape
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.functions import read_function
 from flowc.importer.import_meta_graph import import_meta_graph_def, read_meta_graph_def

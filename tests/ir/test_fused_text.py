@@ -19,7 +19,8 @@ from flowc.graph import Graph
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
-from flowc.ir.op import NeedsContent, Op, all_ops
+from flowc.ir.inference import NeedsContent
+from flowc.ir.op import Op, all_ops
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes

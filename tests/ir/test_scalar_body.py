@@ -14,7 +14,8 @@ from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, Symbol, symbol
-from flowc.ir.op import NeedsContent, Op, all_ops
+from flowc.ir.inference import NeedsContent
+from flowc.ir.op import Op, all_ops
 from flowc.ir.scalar_body import (
     BodyLiteral,
     Instruction,

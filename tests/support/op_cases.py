@@ -21,8 +21,9 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
+from flowc.ir.inference import NeedsContent
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import NeedsContent, Op, all_ops, bind_types, call_reference, input_spans
+from flowc.ir.op import Op, all_ops, bind_types, call_reference, input_spans
 from flowc.ir.types import tensor_type
 
 assert flowc.ops  # the records

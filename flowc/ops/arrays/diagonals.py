@@ -17,8 +17,9 @@ import numpy as np
 
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, maximum, minimum
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Lowering, View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import constant_ints
 from flowc.ops.gradients import Forward, GradientBuilder

@@ -17,8 +17,9 @@ from flowc.ir.builder import types_suffice
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim, ceildiv, is_nonnegative, maximum
 from flowc.ir.extraction import Bound, Extractor, SparseMatrix
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Attrs, Inference, NeedsContent, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.lists.host_variants import zeros_of_variant

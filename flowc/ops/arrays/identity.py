@@ -15,8 +15,9 @@ import numpy as np
 from flowc.errors import UNFED, InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Decompose, Elementwise, Extracted
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient, same_gradient
 from flowc.ops.lists.list_values import dtype_shown, shape_shown

@@ -15,8 +15,9 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import ByThreads, Decompose, Lowering, Native, View, by_owners, on_gpu
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import constant_ints
 from flowc.ops.gradients import Forward, GradientBuilder, constant_int

@@ -9,8 +9,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 
 

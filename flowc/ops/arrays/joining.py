@@ -15,8 +15,9 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim, floordiv
+from flowc.ir.inference import Inference, indivisible
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, define, indivisible
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.identity import shape_attr_dims
 from flowc.ops.arrays.shapes import constant_ints

@@ -16,8 +16,9 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define, op_named
+from flowc.ir.op import define, op_named
 from flowc.ir.types import Dims
 
 # -- data formats

@@ -18,8 +18,9 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, product
 from flowc.ir.extraction import Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, define, op_named
+from flowc.ir.op import define, op_named
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.shapes import append_sized
 from flowc.ops.gradients import Forward, GradientBuilder

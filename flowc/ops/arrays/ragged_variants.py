@@ -17,7 +17,8 @@ import numpy as np
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostValue, held
-from flowc.ir.op import Attrs, Inference
+from flowc.ir.inference import Inference
+from flowc.ir.op import Attrs
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.lists.host_variants import (

@@ -15,8 +15,9 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, floordiv, product
+from flowc.ir.inference import Inference, NeedsContent, indivisible
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, NeedsContent, define, indivisible
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.broadcast_gradients import reshape_unranked
 from flowc.ops.arrays.shapes import constant_ints

@@ -14,8 +14,9 @@ from flowc.dtypes import i64
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import constant_ints, known_dims
 

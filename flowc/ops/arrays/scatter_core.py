@@ -15,8 +15,9 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import ByThreads, Lowering, Native, by_owners, on_gpu
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import check_indices_nd, indices_inside
 from flowc.ops.kernels.status import fail

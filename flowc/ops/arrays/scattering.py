@@ -14,8 +14,9 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.computation import Node, Value
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Host, Lowering
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import check_indices_nd, ignores_bad_indices, indices_inside
 from flowc.ops.arrays.scatter_core import DEPTH_LIMIT, changed_slices

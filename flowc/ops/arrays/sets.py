@@ -16,8 +16,9 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Expr, product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Host, Lowering, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.shapes import append_sized, constant_ints
 

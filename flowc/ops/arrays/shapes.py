@@ -16,8 +16,9 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder, content_of, types_suffice
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, Symbol, as_dim
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Attrs, Inference, NeedsContent, define, op_named
+from flowc.ir.op import Attrs, define, op_named
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.broadcast_gradients import axes_of_data
 from flowc.ops.gradients import no_gradient

@@ -14,8 +14,9 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import minimum, product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Attrs, Inference, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.slicing import array_index, sliced_dims
 from flowc.ops.gradients import Forward, GradientBuilder

@@ -21,8 +21,9 @@ from flowc.ir.dims import (
     maximum,
 )
 from flowc.ir.host_run import held
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Lowering, View
-from flowc.ir.op import Attrs, Inference, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims
 from flowc.ops.arrays.slice_bounds import AxisSlice, KernelBounds, axis_slices, range_bounds

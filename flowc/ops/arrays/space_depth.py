@@ -14,9 +14,10 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.dims import Dim, as_dim, floordiv
+from flowc.ir.inference import Inference, indivisible
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, define, indivisible
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 
 if TYPE_CHECKING:

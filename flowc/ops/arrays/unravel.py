@@ -10,8 +10,9 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Lowering, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.kernels.status import fail
 

@@ -19,8 +19,9 @@ from flowc.dtypes import DType
 from flowc.errors import DeadlineExceededError, InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 
 Array = np.ndarray[Any, Any]

@@ -18,8 +18,9 @@ from __future__ import annotations
 from flowc.ir.bodies import size_definitions
 from flowc.ir.computation import Computation
 from flowc.ir.dims import Dim, Symbol, maximum, substitute, symbols_of
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Structural
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 
 

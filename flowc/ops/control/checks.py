@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import ByOneThread, Native, on_gpu
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 
 

@@ -16,8 +16,9 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Inference, NeedsContent, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.control.batches import check_batched
 

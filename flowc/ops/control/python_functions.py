@@ -25,8 +25,9 @@ from flowc.ir.capability import PYTHON
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun, held
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import STATE, value_of

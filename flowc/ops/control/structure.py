@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from flowc.ir.dims import Dim, symbols_of
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Structural
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 
 REST = "rest"  # begins the names of sizes that may stand for "the rest"

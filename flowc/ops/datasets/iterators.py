@@ -28,8 +28,9 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun, text_of
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.datasets.dataset import (
     Array,

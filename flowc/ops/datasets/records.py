@@ -18,8 +18,9 @@ from flowc.ir.capability import Capability
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.host_run import scalar_of, text_of, vector_of
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, Op, define, tf_op
+from flowc.ir.op import Attrs, Op, define, tf_op
 from flowc.ir.signature import OpSignature, parse_signature
 from flowc.ir.types import Dims
 from flowc.ops.datasets.dataset import (

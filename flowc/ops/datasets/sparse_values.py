@@ -20,8 +20,9 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostValue, held
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.datasets.dataset import Array, kept
 from flowc.ops.lists.list_values import dtype_shown

@@ -16,8 +16,9 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Extracted, Native
-from flowc.ir.op import Attrs, Inference, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import box_samples as kernels
 from flowc.ops.random.candidates import words_of

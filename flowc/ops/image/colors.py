@@ -13,8 +13,9 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.dims import product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import colors as kernels

@@ -14,8 +14,9 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim, Expr, minimum
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims
 from flowc.ops.image.detection import box_overlap

@@ -15,8 +15,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Native, own_class
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import crop_gradients as kernels

@@ -16,8 +16,9 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, NeedsContent, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
 from flowc.ops.image import bmp_files, gif_files, jpeg_files, png_files
 from flowc.ops.state.variables import value_of

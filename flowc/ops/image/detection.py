@@ -13,8 +13,9 @@ import ml_dtypes
 import numpy as np
 
 from flowc.ir.dims import Dim, Expr, minimum
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import detection as kernels
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.dims import product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.nn.convolution_reference import known, met
 from flowc.ops.nn.convolution_window import check_fit, check_rank, sliding_window

@@ -14,8 +14,9 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.image.dilation import infer_dilation
 from flowc.ops.nn.convolution_reference import known

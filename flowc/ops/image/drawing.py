@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.errors import UnimplementedError
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.image.resize import new_size

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define, op_named
+from flowc.ir.op import define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.image.resize import new_size
 from flowc.ops.nn.convolution import convolution_array

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.ir.dims import Dim, floordiv
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Lowering, View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution_reference import met

@@ -13,8 +13,9 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim, floordiv
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Lowering, Native, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, Gradient, GradientBuilder
 from flowc.ops.image.crop_gradients import crop_gradient

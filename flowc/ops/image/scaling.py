@@ -14,8 +14,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.image.resize import REAL, new_size

@@ -13,8 +13,9 @@ import numpy as np
 from flowc.errors import UnimplementedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import bands as kernels

@@ -16,8 +16,9 @@ import numpy as np
 
 from flowc.errors import FlowcError, UnimplementedError
 from flowc.ir.dims import Dim, product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.tensor_diagonals import spread_view
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate

@@ -14,8 +14,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, MatMul
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.math.elementwise import HALVES, widened

@@ -16,7 +16,7 @@ from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, product
-from flowc.ir.op import Inference
+from flowc.ir.inference import Inference
 from flowc.ir.types import Dims
 from flowc.ops.gradients import GradientBuilder
 

@@ -17,9 +17,10 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, ceildiv, maximum, product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import ByColumns, ByOneThread, ByThreads, Lowering, Native, View, on_gpu
 from flowc.ir.mark_access import UNWRITTEN, MarkAccess
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.kernels.status import fail
 

@@ -20,8 +20,9 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor, ListValue
 from flowc.ir.host_run import HostValue, held
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Gradient
 from flowc.ops.lists.list_values import shape_shown

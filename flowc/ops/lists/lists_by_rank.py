@@ -29,7 +29,8 @@ from flowc.ir.extraction import (
     joined_dims,
     with_held,
 )
-from flowc.ir.op import NeedsContent, op_named
+from flowc.ir.inference import NeedsContent
+from flowc.ir.op import op_named
 from flowc.ops.lists.list_values import MERGE, Faults, Partial, complete, shape_shown
 from flowc.ops.lists.ragged_values import (
     appended_ragged,

@@ -25,8 +25,9 @@ from flowc.ir.extraction import (
     OptionalCase,
     OptionalValue,
 )
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, NeedsContent, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
 from flowc.ops.datasets import optionals
 from flowc.ops.datasets.optionals import EMPTY, GET_VALUE, HAS_VALUE

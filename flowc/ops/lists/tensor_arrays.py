@@ -14,8 +14,9 @@ from dataclasses import replace
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.extraction import Bound, Extractor, ListValue, Ragged, Resource
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.array_access import (
     KIND,

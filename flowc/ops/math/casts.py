@@ -17,8 +17,9 @@ from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Elementwise, Lowering, View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.math.elementwise import Array

@@ -9,8 +9,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.computation import Node
 from flowc.ir.dims import Expr
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Elementwise, Lowering
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import no_gradient
 from flowc.ops.math.elementwise import Array, broadcast_dims, equal_dims, map_op, numpy_reference

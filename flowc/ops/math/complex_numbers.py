@@ -8,8 +8,9 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Elementwise
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.math import complex_functions as cf

@@ -14,8 +14,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Elementwise
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Op, define
 from flowc.ir.types import Dims
 
 Array = np.ndarray

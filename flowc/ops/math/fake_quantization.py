@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 

@@ -19,8 +19,9 @@ from flowc.errors import UnimplementedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim, product
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, NeedsContent, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims
 from flowc.ops.gradients import Forward, Gradient, GradientBuilder

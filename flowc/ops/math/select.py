@@ -10,8 +10,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Elementwise, Lowering
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.math.elementwise import Array, broadcast_dims, map_op, primitive

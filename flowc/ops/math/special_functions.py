@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from flowc.ir.op import Inference, Op
+from flowc.ir.inference import Inference
+from flowc.ir.op import Op
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, binary_gradient, unary_gradient
 from flowc.ops.math.elementwise import Array, broadcast_dims, map_op

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.ir.inference import Inference, unequal
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define, unequal
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.folds import accumulator_of

@@ -13,9 +13,10 @@ import numpy as np
 
 from flowc.errors import UnsupportedError
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Convolution, Decompose
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution_reference import convolve

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Convolution, Decompose
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution import (

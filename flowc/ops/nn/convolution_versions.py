@@ -15,8 +15,9 @@ import numpy as np
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define, op_named
+from flowc.ir.op import define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.nn.convolution import CONV2D_ATTRS, convolution_array, convolved
 from flowc.ops.nn.convolution_window import check_gradient, check_rank

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowc.ir.dims import Dim, ceildiv, maximum
+from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
-from flowc.ir.op import Inference
 from flowc.ir.types import Dims
 from flowc.ops.nn.through_channels_last import explicit_pairs
 

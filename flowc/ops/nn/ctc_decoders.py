@@ -16,8 +16,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import FailedPreconditionError, InvalidArgumentError
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import ctc as kernels
 

@@ -17,8 +17,9 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import minimum
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels.ctc import log_sum

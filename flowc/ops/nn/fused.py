@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.linalg.matmul import infer_matmul, matmul_array
 from flowc.ops.math.elementwise import HALVES

@@ -12,8 +12,9 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, maximum, product
+from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.math.elementwise import widened

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowc import dtypes
+from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.nn.bias import per_channel, per_channel_array
 from flowc.ops.nn.normalization_second_order import second_order

@@ -14,9 +14,10 @@ import numpy as np
 from flowc.dtypes import as_dtype
 from flowc.errors import UnimplementedError
 from flowc.ir.dims import floordiv, product
+from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import pooling as kernels

@@ -15,9 +15,10 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import product
+from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, define, op_named
+from flowc.ir.op import define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import pooling as kernels

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowc.ir.dims import Dim
+from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
-from flowc.ir.op import Inference
 from flowc.ir.types import Dims
 from flowc.ops.nn.convolution_window import SlidingWindow, sliding_window
 

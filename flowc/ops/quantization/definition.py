@@ -12,8 +12,9 @@ from typing import Any
 
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define, input_spans
+from flowc.ir.op import Op, define, input_spans
 from flowc.ir.types import Dims
 from flowc.ops.quantization.arithmetic import ARRAYS, NodeArithmetic, NodeTerm
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.ir.op import Inference
+from flowc.ir.inference import Inference
 from flowc.ir.types import Dims
 from flowc.ops.quantization.conversions import (
     from_steps,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.ir.op import Inference
+from flowc.ir.inference import Inference
 from flowc.ir.types import Dims
 from flowc.ops.quantization.conversions import from_steps, to_steps, vector_to_steps
 from flowc.ops.quantization.definition import define_formula, need_scalars, ranged

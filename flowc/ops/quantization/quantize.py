@@ -13,7 +13,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import UnimplementedError
-from flowc.ir.op import Inference
+from flowc.ir.inference import Inference
 from flowc.ir.types import Dims
 from flowc.ops.quantization.conversions import (
     as_number,

@@ -14,7 +14,8 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import ResourceExhaustedError
 from flowc.ir.dims import Dim
-from flowc.ir.op import Inference, NeedsContent, op_named
+from flowc.ir.inference import Inference, NeedsContent
+from flowc.ir.op import op_named
 from flowc.ir.types import Dims
 from flowc.ops.image.resize import check_image, new_size
 from flowc.ops.nn.convolution_window import sliding_window

@@ -24,8 +24,9 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.host_run import HostRun, State
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.op import Attrs, Op, define
 from flowc.ir.signature import parse_signature
 from flowc.ir.types import Dims
 from flowc.ops.state.variables import HANDLE, STATE, value_of

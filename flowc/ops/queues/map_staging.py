@@ -20,7 +20,8 @@ from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Extractor
 from flowc.ir.host_run import HostRun, held
-from flowc.ir.op import Attrs, Inference
+from flowc.ir.inference import Inference
+from flowc.ir.op import Attrs
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import dtype_shown, shape_shown
 from flowc.ops.queues.handles import Handle, define_step, infer_scalars, no_outputs, scalars

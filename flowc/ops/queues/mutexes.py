@@ -15,7 +15,7 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostRun
-from flowc.ir.op import Inference
+from flowc.ir.inference import Inference
 from flowc.ir.types import Dims
 from flowc.ops.lists.host_variants import held_in, kind_of, variant_of
 from flowc.ops.queues.handles import (

@@ -18,7 +18,8 @@ from flowc.ir.capability import FILES
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Extractor
 from flowc.ir.host_run import HostRun, scalar_of
-from flowc.ir.op import Attrs, Inference
+from flowc.ir.inference import Inference
+from flowc.ir.op import Attrs
 from flowc.ir.types import Dims
 from flowc.ops.queues.handles import (
     Handle,

@@ -16,8 +16,9 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim, as_dim, ceildiv
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Native, View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import random as kernels
 

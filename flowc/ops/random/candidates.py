@@ -21,8 +21,9 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted, Native
-from flowc.ir.op import Attrs, Inference, define, op_named
+from flowc.ir.op import Attrs, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.arrays.sets import SLOT
 from flowc.ops.kernels import candidates as kernels

@@ -17,8 +17,9 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.dims import minimum
 from flowc.ir.host_run import held
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Host
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.random.candidates import words_of
 

@@ -19,8 +19,9 @@ from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Decompose, Extracted, Native
-from flowc.ir.op import Attrs, Inference, NeedsContent, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import fractional_pooling as kernels

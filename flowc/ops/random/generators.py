@@ -17,8 +17,9 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.dims import product
 from flowc.ir.extraction import Bound, Extractor, Resource
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, define, op_named
+from flowc.ir.op import Attrs, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.random.stateful import RESERVED, drawing_at, emit_draw
 from flowc.ops.random.stateless import FLOATS, PHILOX, SEED, infer_shape, need_algorithm, need_dims

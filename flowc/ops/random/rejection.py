@@ -17,8 +17,9 @@ from flowc.dtypes import DType
 from flowc.ir.computation import Value
 from flowc.ir.dims import as_dim, ceildiv, product
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Extracted, Native
-from flowc.ir.op import Attrs, Inference, define, op_named
+from flowc.ir.op import Attrs, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import random_rejection as kernels

@@ -16,8 +16,9 @@ from flowc import dtypes
 from flowc.ir.computation import Value
 from flowc.ir.dims import ceildiv
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Extracted
-from flowc.ir.op import Attrs, Inference, define, op_named
+from flowc.ir.op import Attrs, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.random.stateful import RESERVED, drawing
 from flowc.ops.random.stateless import PHILOX, SEED

@@ -16,8 +16,9 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.dims import ceildiv
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import random as kernels
 

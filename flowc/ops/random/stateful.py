@@ -16,8 +16,9 @@ from flowc import dtypes
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, product
 from flowc.ir.extraction import Bound, Extractor, Resource
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, define, op_named
+from flowc.ir.op import Attrs, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.random.stateless import FLOATS, PHILOX, SEED, drawn_words, infer_shape, need_dims
 from flowc.ops.state.variables import STATE, value_of

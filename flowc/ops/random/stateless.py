@@ -16,8 +16,9 @@ from flowc.dtypes import DType
 from flowc.errors import UnimplementedError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.random import bits
 

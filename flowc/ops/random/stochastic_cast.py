@@ -13,8 +13,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define, op_named
+from flowc.ir.op import define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.random.stateless import FLOATS, PHILOX, checked_keys, drawn_words, need_keyed
 

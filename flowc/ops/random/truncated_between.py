@@ -19,8 +19,9 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, as_dim, ceildiv, product
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Extracted, Native
-from flowc.ir.op import Attrs, Inference, define, op_named
+from flowc.ir.op import Attrs, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims
 from flowc.ops.gradients import Forward, GradientBuilder

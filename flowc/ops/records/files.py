@@ -18,8 +18,9 @@ from flowc.dtypes import DType
 from flowc.errors import FailedPreconditionError, OpError, PermissionDeniedError, UnknownError
 from flowc.ir.capability import FILES
 from flowc.ir.host_run import HostRun
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.state.variables import STATE
 from flowc.ops.strings.string_values import strings_of

@@ -16,8 +16,9 @@ from flowc.dtypes import DType
 from flowc.encoding.example_parts import Parts, example_parts, lone_values
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostRun
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.records.example_scan import scanned_features
 from flowc.ops.records.features import (

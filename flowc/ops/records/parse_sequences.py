@@ -17,8 +17,9 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.encoding.example_parts import Parts, features_of, sequence_parts
 from flowc.errors import InvalidArgumentError
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.records.features import Array, Values, Wanted, read_values
 from flowc.ops.records.parse_examples import (

@@ -18,8 +18,9 @@ from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import scalar_of
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, NeedsContent, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import value_of

@@ -15,8 +15,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import LANES, MANY, SHORT, ByThreads, Native, on_gpu
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.math.elementwise import widened
 from flowc.ops.reductions.folds import carried, constant_axes, highest, lowest

@@ -16,8 +16,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import InvalidModelError
 from flowc.ir.dims import minimum, product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import LANES, MANY, SHORT, ByThreads, Native, on_gpu
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.reductions.folds import accumulator_of

@@ -17,8 +17,9 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError
 from flowc.ir.dims import Dim, maximum, minimum
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Reduction
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Op, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.broadcast_gradients import sum_over_run_axes
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate

@@ -12,8 +12,9 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, product
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import ByThreads, Decompose, Lowering, Native, by_owners, on_gpu
-from flowc.ir.op import Inference, NeedsContent, Op, define
+from flowc.ir.op import Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.kernels.status import fail

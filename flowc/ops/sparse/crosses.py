@@ -20,8 +20,9 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import held, scalar_of, vector_of
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.ragged import check_splits
 from flowc.ops.strings.hashes import fingerprints, sip_hashes

@@ -16,8 +16,9 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, maximum
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, NeedsContent, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 

@@ -19,8 +19,9 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.dims import product
 from flowc.ir.extraction import Bound, Extractor, SparseMatrix
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, NeedsContent, define, op_named
+from flowc.ir.op import Attrs, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.sparse.matrix_gradients import MATRIX_GRADIENTS
 from flowc.ops.state.variables import value_of

@@ -13,8 +13,9 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.dims import Expr
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, NeedsContent, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.math.elementwise import widened

@@ -14,8 +14,9 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.sparse.sparse_places import NUMERIC, check_sparse
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
-from flowc.ir.op import Inference
+from flowc.ir.inference import Inference
 
 Array = np.ndarray[Any, Any]
 NUMERIC = "{f32, f64, i32, u8, i16, i8, c64, i64, bf16, u16, c128, f16, u32, u64}"

@@ -18,7 +18,8 @@ from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.op import Attrs, Inference, op_named
+from flowc.ir.inference import Inference
+from flowc.ir.op import Attrs, op_named
 from flowc.ir.types import Dims, TensorType, shown_dims
 from flowc.ops.state import optimizer_formulas as formulas
 from flowc.ops.state.optimizer_formulas import Formula, Term

@@ -23,8 +23,9 @@ from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun, HostValue, StoredValue, held
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, NeedsContent, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import STATE, value_of

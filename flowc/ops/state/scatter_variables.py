@@ -16,7 +16,8 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, product
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.op import Attrs, Inference
+from flowc.ir.inference import Inference
+from flowc.ir.op import Attrs
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import ignores_bad_indices
 from flowc.ops.state.variables import (

@@ -18,8 +18,9 @@ from flowc.errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor, Resource
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, Op, define, op_named
+from flowc.ir.op import Attrs, Op, define, op_named
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.identity import shape_attr_dims
 from flowc.ops.arrays.indexing import gather_dims, rows_gradient, slices_gradient

@@ -19,8 +19,9 @@ from flowc.dtypes import DType
 from flowc.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
 from flowc.ir.capability import FILES
 from flowc.ir.host_run import HostRun
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import STATE

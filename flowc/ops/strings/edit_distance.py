@@ -15,8 +15,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import as_dim, maximum, product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.sets import numbered_texts
 from flowc.ops.kernels.status import fail

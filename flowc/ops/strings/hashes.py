@@ -16,8 +16,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import text_of
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 
 Array = np.ndarray[Any, Any]

@@ -14,7 +14,8 @@ import numpy as np
 
 from flowc.encoding.fields import bytes_field, float_field, given, varint_field
 from flowc.errors import InvalidArgumentError
-from flowc.ir.op import Inference, define
+from flowc.ir.inference import Inference
+from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.audio.wav_files import check_wav, encode_wav
 from flowc.ops.image.png_files import encode_png

@@ -15,8 +15,9 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.strings.string_values import check_count, strings_of
 

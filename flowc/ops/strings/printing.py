@@ -19,8 +19,9 @@ from flowc.ir.capability import PRINT
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import minimum, product
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted, Native
-from flowc.ir.op import Attrs, Inference, define, op_named
+from flowc.ir.op import Attrs, define, op_named
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import same_gradient
 from flowc.ops.kernels import printing as kernels

@@ -15,8 +15,9 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import ResourceExhaustedError
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import binary_gradient
 from flowc.ops.state.variables import value_of

@@ -26,8 +26,9 @@ from flowc.encoding.fields import (
 from flowc.encoding.tensor_proto import data_type
 from flowc.errors import InvalidArgumentError
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, define
+from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.state.variables import value_of as value_of_bound
 from flowc.ops.strings.string_values import host_step

@@ -23,8 +23,9 @@ from flowc.ir.capability import FILES, Capability
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.host_run import HostRun, text_of
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.lists.list_values import dtype_shown, shape_shown
 from flowc.ops.state.variables import HANDLE, STATE, value_of

@@ -13,8 +13,9 @@ import numpy as np
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node
 from flowc.ir.dims import minimum
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define, op_named
+from flowc.ir.op import define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.linalg import matrices

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flowc.encoding.wire import BYTES, VARINT, varint
 from flowc.errors import InvalidModelError
-from flowc.ir.op import Inference
+from flowc.ir.inference import Inference
 
 Numbers = tuple[int, ...]
 

@@ -18,8 +18,9 @@ from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, maximum, product
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Inference, NeedsContent, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.xla.dimension_numbers import check_axes
 from flowc.ops.xla.moving import WITH_BOOL

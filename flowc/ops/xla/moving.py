@@ -14,8 +14,9 @@ from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, as_dim, is_nonnegative, maximum, product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.xla.dimension_numbers import SliceNumbers, check_axes
 

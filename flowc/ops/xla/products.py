@@ -18,8 +18,9 @@ from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, maximum
+from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, NeedsContent, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.linalg.matrices import wide
 from flowc.ops.nn.convolution import convolution_array, count_groups

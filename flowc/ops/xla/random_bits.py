@@ -15,8 +15,9 @@ from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, product
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.random import bits
 from flowc.ops.random.stateless import AUTOMATIC, PHILOX, THREEFRY

@@ -17,8 +17,9 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.computation import Node, Value
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Elementwise
-from flowc.ir.op import Inference, op_named
+from flowc.ir.op import op_named
 
 SECOND = "second"  # the name of a function that returns its second argument
 

@@ -17,8 +17,9 @@ from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Extracted
-from flowc.ir.op import Inference, define
+from flowc.ir.op import define
 from flowc.ops.xla.scalar_functions import constant, for_elements, op_of, values
 
 Array = np.ndarray[Any, Any]
