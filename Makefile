@@ -62,7 +62,7 @@ mutants: $(DEV_INSTALLED) ## changes of the code that reads and writes files: do
 	$(BIN)/python -m pytest -n $(JOBS) -o junit_family=xunit1 --junitxml=build/times.xml \
 	  --cov=flowc/checkpoint --cov=flowc/cache --cov=flowc/importer --cov=flowc/encoding \
 	  --cov=flowc/files --cov-branch --cov-context=test --cov-report=term \
-	  tests/checkpoint tests/cache tests/importer tests/security tests/cli
+	  tests/checkpoint tests/cache tests/importer tests/encoding tests/files tests/security tests/cli
 	$(BIN)/python tests/support/mutation_campaign.py .coverage build/times.xml \
 	  --count $$(($(FUZZ) / 2)) --jobs $(JOBS) --log docs/mutants.log
 
