@@ -32,9 +32,9 @@ def _two_ops() -> tuple[Session, Any, Any]:
     graph = Graph()
     with graph.as_default():
         attrs = {"dtype": dtypes.f32, "shape": (4,)}
-        x = graph.create_op("Placeholder", (), attrs, "x", output_types=[(dtypes.f32, (4,))])
-        double = graph.create_op("AddV2", (x.outputs[0],) * 2, {"T": dtypes.f32}, "double")
-        y = graph.create_op("Relu", (double.outputs[0],), {"T": dtypes.f32}, "y")
+        x = graph.add_operation("Placeholder", (), attrs, "x", output_types=[(dtypes.f32, (4,))])
+        double = graph.add_operation("AddV2", (x.outputs[0],) * 2, {"T": dtypes.f32}, "double")
+        y = graph.add_operation("Relu", (double.outputs[0],), {"T": dtypes.f32}, "y")
     return Session(graph=graph, threads=1), x.outputs[0], y.outputs[0]
 
 

@@ -236,11 +236,11 @@ def l2_normalize(
         value = as_tensor(x, name="x")
         if value.base_dtype is not None and value.base_dtype.is_complex:
             parts = elementwise.real(value), elementwise.imag(value)
-            squares = elementwise.add(*(elementwise.square(part) for part in parts))
-            total = reduce_sum(squares, axis, True)
+            real, imaginary = (elementwise.square(part) for part in parts)
+            total = reduce_sum(elementwise.add(real, imaginary), axis, True)
             factor = elementwise.rsqrt(elementwise.maximum(total, epsilon))
-            scaled = (elementwise.multiply(part, factor) for part in parts)
-            return elementwise.complex(*scaled, name=scope)
+            real, imaginary = (elementwise.multiply(part, factor) for part in parts)
+            return elementwise.complex(real, imaginary, name=scope)
         total = reduce_sum(elementwise.square(value), axis, True)
         return elementwise.multiply(
             value, elementwise.rsqrt(elementwise.maximum(total, epsilon)), name=scope
