@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from flowc.codegen.compiled import Work
-from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, minimum, product
 from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, View
 from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.scalar_body import ScalarBody
+from flowc.passes.analysis.aliasing import updated_input
 
 
 def work_of(node: Node) -> Work:

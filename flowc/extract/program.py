@@ -10,6 +10,7 @@ result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -274,12 +275,15 @@ class Extraction:
         return found
 
 
+# Ops of TensorArrays but those whose output is what an array holds, or its size.
+_FLOW = re.compile(r"TensorArray(Grad|GradWithShape|Write|Scatter|Split|Unpack)?(V2|V3)?")
+
+
 def _is_flow(tensor: Tensor) -> bool:
     """Whether a tensor is what orders the accesses of a TensorArray, or what a loop makes of it."""
-    op = tensor.op
-    while op.type in _PASS_ON and op.inputs:
-        op = op.inputs[0].op
-    return op.type.startswith("TensorArray")
+    while tensor.op.type in _PASS_ON and tensor.op.inputs:
+        tensor = tensor.op.inputs[0]
+    return _FLOW.fullmatch(tensor.op.type) is not None
 
 
 def _of_two_ranks(what: str, found: TwoRanks, name: str) -> InvalidArgumentError:

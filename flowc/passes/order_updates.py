@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from flowc.ir.aliasing import root_of, updated_input
 from flowc.ir.bodies import size_definitions, sizes_used
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.traversal import inputs_first, reachable
 from flowc.options import Options
+from flowc.passes.analysis.aliasing import root_of, updated_input
 
 Order = dict[Node, list[Node]]  # for a node, those that must stand before it
 

@@ -14,9 +14,9 @@ from enum import Enum
 
 import numpy as np
 
-from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Symbol, substitute, symbols_of
+from flowc.passes.analysis.aliasing import root_of
 
 ALIGNMENT = 64
 Bounds = Mapping[Symbol, Dim | None]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, maximum
 from flowc.ir.lowering import Host
+from flowc.passes.analysis.aliasing import root_of
 from flowc.plan.plan import (
     ALIGNMENT,
     HOST,

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from flowc.ir.aliasing import root_of, updated_input
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Symbol
 from flowc.ir.lowering import Host, View
+from flowc.passes.analysis.aliasing import root_of, updated_input
 from flowc.plan.plan import Bounds, bytes_of, upper_bound
 
 # What a place must allow: anything will do, loops exchange it, its size is found by the run.

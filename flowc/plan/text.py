@@ -5,10 +5,10 @@ In: a Plan. Out: lines. Invariant: equal Plans print alike.
 
 from __future__ import annotations
 
-from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
 from flowc.ir.core_ops import devices_of
 from flowc.ir.dims import symbols_of
+from flowc.passes.analysis.aliasing import updated_input
 from flowc.plan.arena_layout import lay_out, measured
 from flowc.plan.plan import (
     DEVICE,

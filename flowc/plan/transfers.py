@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from flowc.errors import InternalError
-from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Node, Value
+from flowc.passes.analysis.aliasing import root_of
 from flowc.plan.plan import (
     DEVICE,
     HOST,

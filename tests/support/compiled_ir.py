@@ -11,11 +11,11 @@ from ir_reference import reference_results
 
 from flowc.codegen.program import Stages
 from flowc.compiler import Report, compile_computation
-from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.text.form import parse_computation
 from flowc.options import Options
+from flowc.passes.analysis.aliasing import updated_input
 from flowc.plan.plan import Branch, Copy, Loop, Plan, Region, Run, Step
 from flowc.plan.reuse import is_scalar
 from flowc.run.executable import Executable

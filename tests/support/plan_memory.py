@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from flowc.codegen.program import launches_of, needs_of
 from flowc.codegen.targets import target_named
-from flowc.ir.aliasing import root_of, updated_input
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim, evaluate, symbols_of
 from flowc.options import Options
+from flowc.passes.analysis.aliasing import root_of, updated_input
 from flowc.passes.pipeline import run_passes
 from flowc.plan.arena_layout import lay_out
 from flowc.plan.plan import (

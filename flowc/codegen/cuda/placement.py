@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.core_ops import devices_of
+from flowc.passes.analysis.aliasing import root_of
 
 FEW = 64  # elements that are not worth a launch
 

@@ -37,10 +37,10 @@ from flowc.codegen.driver.trace import StepTrace
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.target import Target
 from flowc.errors import BROADCAST_HINT, InternalError, NegativeSizeError
-from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Symbol, expression, lone_symbol, substitute, symbols_of
 from flowc.ir.types import MOST_BYTES
+from flowc.passes.analysis.aliasing import updated_input
 from flowc.plan.plan import (
     DEVICE,
     HOST,

@@ -26,7 +26,7 @@ from flowc.ops.kernels import random_rejection as kernels
 from flowc.ops.random.generators import held_state, moved_state
 from flowc.ops.random.rejection import REALS, Stream
 from flowc.ops.random.stateful import drawing_at
-from flowc.ops.random.stateless import SEED, infer_shape, need_algorithm, need_dims
+from flowc.ops.random.stateless import SEED, infer_shape, match_ending, need_algorithm, need_dims
 from flowc.ops.state.variables import STATE, value_of
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from flowc.ir.computation import Node
 
 Array = np.ndarray[Any, Any]
-_FAULT = "Shape passed in must end with broadcasted shape"
-
-
 # -- numbers one after another, as the references draw them
 
 
@@ -112,14 +109,7 @@ def _drawn(
 
 def _infer_keyed(c: Inference) -> Dims:
     """key, counter, three parameters of equal dims, shape: whose last dims are those."""
-    return _match_ending(c, tuple(as_dim(d) for d in c.need(5).reshape(-1)), c.dims(2))
-
-
-def _match_ending(c: Inference, dims: Dims, own: Dims) -> Dims:
-    if len(own) > len(dims):
-        raise c.fail(_FAULT)
-    c.match_dims(dims[len(dims) - len(own) :], own, _FAULT)
-    return dims
+    return match_ending(c, tuple(as_dim(d) for d in c.need(5).reshape(-1)), c.dims(2))
 
 
 def _lower_keyed(node: Node) -> Native:
@@ -174,7 +164,7 @@ def _draw(b: Builder, key: Value, counter: Value, rest: Any) -> Value:
 def _infer_seeded(c: Inference) -> Dims:
     """shape, two seeds, counts, probabilities."""
     need_dims(c, 1, "seed", (2,))
-    return _match_ending(c, infer_shape(c), c.broadcast(2, 3))
+    return match_ending(c, infer_shape(c), c.broadcast(2, 3))
 
 
 def _build_seeded(b: Builder, node: Node) -> Value:
@@ -238,7 +228,7 @@ def _emit_binomial(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Seque
 def _infer_binomial(c: Inference) -> Dims:
     """resource, algorithm, shape, counts, probabilities."""
     need_algorithm(c, 1)
-    return _match_ending(c, infer_shape(c, 2), c.broadcast(3, 4))
+    return match_ending(c, infer_shape(c, 2), c.broadcast(3, 4))
 
 
 define(

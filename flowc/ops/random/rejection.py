@@ -30,6 +30,7 @@ from flowc.ops.random.stateless import (
     checked_keys,
     drawn_words,
     infer_shape,
+    match_ending,
     need_dims,
     need_keyed,
 )
@@ -137,12 +138,7 @@ def _drawn(
 def _infer_keyed(c: Inference) -> Dims:
     """key, counter, parameters, shape: whose last dims are those of the parameters."""
     dims = tuple(as_dim(d) for d in c.need(3).reshape(-1))
-    rank = c.rank(2)
-    fault = "Shape passed in must end with broadcasted shape"
-    if rank > len(dims):
-        raise c.fail(fault)
-    c.match_dims(dims[len(dims) - rank :], c.dims(2), fault)
-    return dims
+    return match_ending(c, dims, c.dims(2))
 
 
 _FUNCTIONS = {
@@ -218,12 +214,7 @@ def _infer_of_key(c: Inference) -> Dims:
 
 
 def _infer_ending(c: Inference, i: int) -> Dims:
-    dims, own = infer_shape(c), c.dims(i)
-    fault = "Shape passed in must end with broadcasted shape"
-    if len(own) > len(dims):
-        raise c.fail(fault)
-    c.match_dims(dims[len(dims) - len(own) :], own, fault)
-    return dims
+    return match_ending(c, infer_shape(c), c.dims(i))
 
 
 def _decompose_seeded(draw: str) -> Decompose:

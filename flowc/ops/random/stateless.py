@@ -93,6 +93,19 @@ def infer_shape(c: Inference, i: int = 0) -> Dims:
     return c.need_sizes(i, "Dimension {size} must be >= 0 (at position {place} of the shape)")
 
 
+def match_ending(c: Inference, dims: Dims, own: Dims) -> Dims:
+    """`dims`, which must end with the sizes of the parameters: TensorFlow's kernels say so, and its
+    shape functions nothing."""
+    fault = "Shape passed in must end with broadcasted shape."
+    if len(own) > len(dims):
+        raise c.fail(fault)
+    for x, y in zip(dims[len(dims) - len(own) :], own):
+        if isinstance(x, int) and isinstance(y, int) and x != y:
+            raise c.fail(fault)
+        c.equal(x, y, fault)
+    return dims
+
+
 def need_dims(c: Inference, i: int, name: str, dims: Dims) -> None:
     if c.dims(i) != dims:
         shown = ",".join(str(d) for d in dims)

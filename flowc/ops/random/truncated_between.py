@@ -29,7 +29,7 @@ from flowc.ops.kernels import random_rejection as kernels
 from flowc.ops.random import bits
 from flowc.ops.random.rejection import FLOATS
 from flowc.ops.random.stateful import drawing
-from flowc.ops.random.stateless import SEED, infer_shape, need_dims
+from flowc.ops.random.stateless import SEED, infer_shape, match_ending, need_dims
 from flowc.ops.state.variables import STATE, value_of
 
 if TYPE_CHECKING:
@@ -217,12 +217,7 @@ define(
 
 def _infer_stateless(c: Inference) -> Dims:
     need_dims(c, 1, "seed", (2,))
-    dims, own = infer_shape(c), c.broadcast(2, 3, 4, 5)
-    fault = "Shape passed in must end with broadcasted shape."
-    if len(own) > len(dims):
-        raise c.fail(fault)
-    c.match_dims(dims[len(dims) - len(own) :], own, fault)
-    return dims
+    return match_ending(c, infer_shape(c), c.broadcast(2, 3, 4, 5))
 
 
 def _build_stateless(b: Builder, node: Node) -> Value:
