@@ -188,7 +188,7 @@ def _complete(operations: Collection[Operation]) -> None:
                 f"Node '{op.name}': Node name contains invalid characters", node=op.name
             )
         if op.device:
-            op.device = parse_device(op.device).to_string()
+            op.device = _device(op)
         _check_known(op)
         signature = signature_of(op.type)
         for key, attr in {} if signature is None else signature.attrs.items():
@@ -200,6 +200,14 @@ def _complete(operations: Collection[Operation]) -> None:
     faults = [fault for op in operations for fault in operation_faults(op)]
     if faults:
         raise malformed(faults)
+
+
+def _device(op: Operation) -> str:
+    """The device that a node names, in full."""
+    try:
+        return parse_device(op.device).to_string()
+    except ValueError as error:
+        raise InvalidModelError(f"Node '{op.name}': {error}", node=op.name) from None
 
 
 def _check_known(op: Operation) -> None:

@@ -177,3 +177,19 @@ def test_elements_of_a_list_with_more_sizes_than_a_tensor_has() -> None:
         )
         with pytest.raises(InvalidArgumentError, match="of at most 64 sizes"):
             evaluated(tf.raw_ops.TensorListLength(input_handle=elements))
+
+
+def test_a_shuffle_of_known_indices_by_many_rounds() -> None:
+    """Python would take a minute for what a kernel does in a tenth of a second."""
+    arguments = {"index": list(range(10)), "seed": [1, 2, 3], "max_index": 9, "rounds": 300}
+    with tf.Session() as session:
+        found = session.run(tf.raw_ops.RandomIndexShuffle(**arguments))
+    assert sorted(found) == list(range(10))
+
+
+def test_images_without_channels() -> None:
+    image, weights = tf.zeros([1, 4, 4, 0]), tf.zeros([2, 2, 3, 4])
+    with pytest.raises(ValueError, match="Number of groups must not be 0"):
+        tf.nn.conv2d(image, weights, 1, "SAME")
+    with pytest.raises(ValueError, match="Number of groups must not be 0"):
+        tf.nn.conv2d_transpose(tf.zeros([1, 4, 4, 4]), weights, [1, 8, 8, 0], 2, "SAME")

@@ -50,7 +50,9 @@ def count_groups(c: Inference, channels: Dim, filter_channels: Dim, outputs: Dim
             f"({filter_channels})",
         )
     groups = channels // filter_channels
-    if groups and isinstance(outputs, int) and outputs % groups:
+    if not groups:
+        raise c.fail("Number of groups must not be 0")
+    if isinstance(outputs, int) and outputs % groups:
         raise c.fail(
             f"output depth must be evenly divisible by number of groups: {outputs} vs {groups}"
         )

@@ -110,6 +110,7 @@ define(
         errors=_ERRORS,
     ),
     reference=_reference,
+    traits=frozenset({"no_fold"}),  # the kernel is quick where many rounds take the reference long
     examples=(
         "T[4]=[0,4,5,1] u32[4,3] T[4]=[9,5,800,30]; rounds=4",
         "i64[]=5 u32[3]=[1,2,3] i64[]=1000000; rounds=24",
@@ -123,6 +124,7 @@ define(
     infer=_infer,
     lowering=Decompose(_build),
     reference=_reference,
+    traits=frozenset({"no_fold"}),
     examples=(
         "dtype[10]=[0,1,2,3,4,5,6,7,8,9] u32[3]=[1,2,3] dtype[]=9",
         "i64[]=5 i64[3]=[1099511627777,-2,3] i64[]=70000; rounds=6",
