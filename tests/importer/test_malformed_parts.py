@@ -226,7 +226,7 @@ def test_scopes_and_devices() -> None:
     for device, said in (("nonsense", "Unknown attribute 'nonsense'"), ("/gpu:x", "'x' is no")):
         wrong = meta()
         wrong.graph_def.node[0].device = device
-        with pytest.raises(InvalidModelError, match=f"Node 'c/x'.*{said}"):
+        with pytest.raises(InvalidModelError, match=f"Node 'c.*x'.*{said}"):
             import_meta_graph_def(wrong, graph, scope="c")
     unbound = "collection_def { key: 'unbound_inputs' value { bytes_list { value: '$in' } } }"
     with pytest.raises(ValueError, match=r"Graph contains unbound inputs: \$in\. Must provide"):

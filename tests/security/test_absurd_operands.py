@@ -193,3 +193,11 @@ def test_images_without_channels() -> None:
         tf.nn.conv2d(image, weights, 1, "SAME")
     with pytest.raises(ValueError, match="Number of groups must not be 0"):
         tf.nn.conv2d_transpose(tf.zeros([1, 4, 4, 4]), weights, [1, 8, 8, 0], 2, "SAME")
+
+
+def test_all_of_absurdly_many_candidates() -> None:
+    classes = tf.placeholder(tf.int64, [2, 1])
+    arguments = {"true_classes": classes, "num_true": 1, "num_sampled": 2**62, "unique": True}
+    found = tf.raw_ops.AllCandidateSampler(**arguments).sampled_candidates
+    with tf.Session() as session, pytest.raises(ResourceExhaustedError):
+        session.run(found, {classes: [[1], [2]]})

@@ -289,7 +289,7 @@ def _emit_all(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     b.check(b.all(inside, np.arange(2, dtype=np.int32)), message=message)
     x.effect(b.nodes[-1])
     one = b.const(np.float32(1))
-    found = b.const(np.arange(count, dtype=np.int64))
+    found = b.range(*(b.const(np.int64(n)) for n in (0, count, 1)))
     return [found, b.broadcast_to(one, right.dims), b.broadcast_to(one, (count,))]
 
 
