@@ -10,7 +10,6 @@ result.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +34,7 @@ from flowc.extract.unsupported_ops import check_supported
 from flowc.extract.variable_starts import VariableStarts
 from flowc.graph.control_types import ENTER, EXIT, MERGE, SWITCH
 from flowc.graph.graph import Graph
+from flowc.graph.op_info import signature_of
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.computation import Computation, Value
@@ -62,6 +62,7 @@ class ExtractedProgram:
     assumes_ranks: bool = False
 
 
+_FLOWS = ("flow", "flow_out")  # what signatures of TensorArrays' ops call them
 _PASS_ON = frozenset({"Identity", *ENTER, *EXIT, *MERGE, *SWITCH})
 Taken = tuple[Resource, set[Resource]]  # and the stacks from which it was taken
 
@@ -275,15 +276,13 @@ class Extraction:
         return found
 
 
-# Ops of TensorArrays but those whose output is what an array holds, or its size.
-_FLOW = re.compile(r"TensorArray(Grad|GradWithShape|Write|Scatter|Split|Unpack)?(V2|V3)?")
-
-
 def _is_flow(tensor: Tensor) -> bool:
     """Whether a tensor is what orders the accesses of a TensorArray, or what a loop makes of it."""
     while tensor.op.type in _PASS_ON and tensor.op.inputs:
         tensor = tensor.op.inputs[0]
-    return _FLOW.fullmatch(tensor.op.type) is not None
+    signature = signature_of(tensor.op.type)
+    outputs = () if signature is None else signature.outputs
+    return any(arg.name in _FLOWS for arg in outputs[tensor.value_index : tensor.value_index + 1])
 
 
 def _of_two_ranks(what: str, found: TwoRanks, name: str) -> InvalidArgumentError:
