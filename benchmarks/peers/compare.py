@@ -22,11 +22,13 @@ from typing import Any
 from peers.engine_process import EngineFailed, EngineProcess
 from peers.machine import described_machine
 from peers.report import BOUND, markdown_of
+from peers.shares import measured_shares
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OWN_PROCESS = ("networks", "models")  # layers share one: most of the time would go into imports
 PEERS = ("tensorflow", "onnxruntime", "openvino")
+OUR_PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime")])}
 
 Row = dict[str, Any]
 
@@ -105,13 +107,11 @@ def _rows(
         with _engines(options, threads, cores, python) as engines:
             for name in group:
                 row = {key: told[name][key] for key in ("kind", "nodes", "convolutional")}
-                yield {
-                    "name": name,
-                    "threads": threads,
-                    "target": options.target,
-                    **row,
-                    "engines": _measured(options.cases / name, engines, options),
-                }
+                row |= {"name": name, "threads": threads, "target": options.target}
+                row["engines"] = _measured(options.cases / name, engines, options)
+                if row["kind"] in OWN_PROCESS and options.target == "native":
+                    row["shares"] = measured_shares(options.cases / name, threads, cores, OUR_PATHS)
+                yield row
 
 
 @contextmanager
@@ -121,11 +121,7 @@ def _engines(
     """A process for each engine, with a cache of its own that is empty."""
     started: list[EngineProcess] = []
     with tempfile.TemporaryDirectory(prefix="flowc-peers-") as cache:
-        ours = {
-            "FLOWC_CACHE_DIR": cache,
-            "FLOWC_PEERS_TARGET": options.target,
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime")]),
-        }
+        ours = {"FLOWC_CACHE_DIR": cache, "FLOWC_PEERS_TARGET": options.target, **OUR_PATHS}
         quiet = {"PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
         quiet["OMP_NUM_THREADS"] = str(threads)
         try:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,21 +44,31 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN")
     options = parser.parse_args()
     wanted = lambda name: not options.only or any(fnmatch(name, p) for p in options.only)
-    names = []
-    for folder in sorted(p.parent for d in options.models for p in d.glob("*/ref_case0.npz")):
-        if wanted(folder.name):
-            names.append(folder.name)
-            _make(options.out / folder.name, lambda out, f=folder: _prepare_model(f, out))
-    for case in cases():
-        if wanted(case.name):
-            names.append(case.name)
-            _make(options.out / case.name, lambda out, c=case: _prepare_case(c, out))
-    ready = [n for n in names if (options.out / n / "case.json").exists()]
+    folders = sorted(p.parent for d in options.models for p in d.glob("*/ref_case0.npz"))
+    makers: dict[str, Callable[[Path], None]] = {
+        f.name: partial(_prepare_model, f) for f in folders if wanted(f.name)
+    }
+    makers |= {c.name: partial(_prepare_case, c) for c in cases() if wanted(c.name)}
+    large = {*(f.name for f in folders), *(c.name for c in cases() if c.kind == "networks")}
+    for name, prepare in makers.items():
+        if len(makers) > 1 and name in large and not _is_ready(options.out / name):
+            # Conversions keep several copies of all weights: a process gives them back.
+            command = [sys.executable, __file__, str(options.out), "--only", name]
+            for folder in options.models:
+                command += ["--models", str(folder)]
+            subprocess.run(command, check=False)
+        else:
+            _make(options.out / name, prepare)
+    ready = [n for n in makers if _is_ready(options.out / n)]
     (options.out / "names.json").write_text(json.dumps(ready))
 
 
-def _make(out: Path, prepare: Any) -> None:
-    if (out / "case.json").exists():
+def _is_ready(out: Path) -> bool:
+    return (out / "case.json").exists()
+
+
+def _make(out: Path, prepare: Callable[[Path], None]) -> None:
+    if _is_ready(out):
         return
     print(f"making {out.name}", file=sys.stderr, flush=True)
     out.mkdir(parents=True, exist_ok=True)

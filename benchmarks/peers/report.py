@@ -49,6 +49,8 @@ def markdown_of(found: Mapping[str, Any]) -> str:
             of_kind = [r for r in part if r["kind"] == kind]
             if of_kind:
                 lines += ["", f"### {title}", "", *_table(of_kind)]
+        if any("shares" in r for r in part):
+            lines += ["", "### Where the time of our runs goes", "", *_shares_table(part)]
     lines += _reasons(rows)
     return "\n".join(lines) + "\n"
 
@@ -111,6 +113,33 @@ def _table(rows: Sequence[Row]) -> list[str]:
         others = [e["error"] for n, e in engines.items() if n != "flowc" and "error" in e]
         known = [ours["error"]] if "error" in ours else []
         cells.append(" / ".join(f"{e:.0e}" for e in (*known, max(others, default=0.0))))
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _shares_table(rows: Sequence[Row]) -> list[str]:
+    known = {r["name"]: r["shares"] for r in rows if "kinds" in r.get("shares", {})}
+    if not known:
+        return ["Not measured."]
+    machine = next(iter(known.values()))
+    kinds = list(dict.fromkeys(k for s in known.values() for k in s["kinds"]))
+    head = ["", "reached", *kinds]
+    lines = [
+        "`reached`: the share of a run that its kernels would take if each had what the machine can"
+        f" do at best ({machine['peak_gflops']:.0f} GFLOP/s of multiply-adds or"
+        f" {machine['peak_gb_per_s']:.0f} GB/s read, both measured with as many threads). Winograd"
+        " convolutions count the multiply-adds of plain ones, and at most as all of their time."
+        " A kind: its share of the run, and in brackets how much of that is `reached`.",
+        "",
+        "| " + " | ".join(head) + " |",
+        "|" + " --- |" * len(head),
+    ]
+    for name, shares in known.items():
+        cells = [name, f"{shares['reached']:.0%}"]
+        for kind in kinds:
+            part = shares["kinds"].get(kind)
+            best = f" ({part['best'] / part['share']:.0%})" if part and part["best"] else ""
+            cells.append(f"{part['share']:.0%}{best}" if part else "")
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.peers.engine_worker import error_of
 from benchmarks.peers.machine import described_machine
 from benchmarks.peers.report import ahead, markdown_of
+from benchmarks.peers.shares import summed
 
 
 def _engine(ms: float, error: float = 0.0) -> dict[str, Any]:
@@ -34,6 +35,28 @@ def test_who_gives_other_results_is_no_peer() -> None:
         in (text)
     )
     assert "- behind, wrong: no kernel for a\\|b" in text
+
+
+def test_where_the_time_of_a_run_goes() -> None:
+    """Winograd's more than the peak counts as the peak, a kernel without figures as nothing."""
+    kernels = [
+        {"kernel": "winograd+depthwise_rows", "share": 0.25, "roofline": 0.5},
+        {"kernel": "winograd", "share": 0.5, "roofline": 2.0},
+        {"kernel": "sort", "share": 0.125},
+    ]
+    outside = {"before_ms": 0.5, "between_ms": 0.25, "after_ms": 0.25, "run_ms": 8.0}
+    peaks = {"peak_gflops": 200.0, "peak_gb_per_s": 40.0}
+    shares = summed({"kernels": kernels, **outside, **peaks})
+    assert shares["reached"] == 0.625
+    assert {k: v["share"] for k, v in shares["kinds"].items()} == {
+        "depthwise": 0.25,
+        "convolutions": 0.5,
+        "loops": 0.125,
+        "between kernels": 0.125,
+    }
+    rows = [{**_row("net", flowc=_engine(2), right=_engine(4)), "shares": shares}]
+    text = markdown_of({"machine": described_machine(), "rows": rows})
+    assert "| net | 62% | 25% (50%) | 50% (100%) | 12% | 12% |" in text
 
 
 @pytest.mark.parametrize(
