@@ -28,6 +28,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OWN_PROCESS = ("networks", "models")  # layers share one: most of the time would go into imports
 PEERS = ("tensorflow", "onnxruntime", "openvino")
+ONEDNN_LEVELS = {"x86-64-v3": "AVX2", "x86-64-v4": "AVX512_CORE"}
 OUR_PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime")])}
 
 Row = dict[str, Any]
@@ -124,6 +125,8 @@ def _engines(
         ours = {"FLOWC_CACHE_DIR": cache, "FLOWC_PEERS_TARGET": options.target, **OUR_PATHS}
         quiet = {"PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
         quiet["OMP_NUM_THREADS"] = str(threads)
+        if options.target in ONEDNN_LEVELS:  # ONNX Runtime has no such switch
+            quiet["ONEDNN_MAX_CPU_ISA"] = ONEDNN_LEVELS[options.target]
         try:
             for name in options.engines:
                 own = name == "flowc"

@@ -39,7 +39,8 @@ def markdown_of(found: Mapping[str, Any]) -> str:
         " from opening the graph to our first result, with an empty cache (layers share a process,"
         " so that the first of them takes more). `error`: the greatest difference from TensorFlow's"
         f" results beside their greatest element, ours and the worst peer's; over {BOUND} an engine"
-        " is no peer.",
+        " is no peer. Other targets than native hold for the libraries of TensorFlow and OpenVINO,"
+        " too; ONNX Runtime always uses what it finds.",
     ]
     for threads, target in dict.fromkeys((r["threads"], r["target"]) for r in rows):
         part = [r for r in rows if (r["threads"], r["target"]) == (threads, target)]
