@@ -39,16 +39,19 @@ WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}
 SAME = ((1, 1), (1, 1))
 MOST_CHANNELS = 416
 ONE_SLICE = dict.fromkeys(("in_d", "out_d", "kernel_d", "stride_d", "dilation_d"), 1) | {"pad_d": 0}
-# Windows, outputs of a tile, and its error at most, of the largest element of the result.
+# Windows, outputs of a tile, and its error at most, of the largest element of the result; the
+# stride; the dilations.
 TILES = [
-    ((3, 3), (2, 2), 2e-6),
-    ((3, 3), (4, 4), 8e-6),
-    ((5, 5), (2, 2), 8e-6),
-    ((1, 7), (1, 4), 8e-6),
-    ((7, 1), (2, 1), 4e-6),
-    ((1, 3), (1, 4), 4e-6),
-    ((5, 1), (2, 1), 4e-6),
-    ((3, 1), (2, 1), 2e-6),
+    ((3, 3), (2, 2), 2e-6, 1, (1, 1)),
+    ((3, 3), (4, 4), 8e-6, 1, (1, 1)),
+    ((3, 3), (2, 2), 2e-6, 2, (1, 1)),
+    ((3, 3), (4, 4), 8e-6, 1, (2, 3)),
+    ((5, 5), (2, 2), 8e-6, 1, (1, 1)),
+    ((1, 7), (1, 4), 8e-6, 1, (1, 1)),
+    ((7, 1), (2, 1), 4e-6, 1, (1, 1)),
+    ((1, 3), (1, 4), 4e-6, 1, (1, 12)),
+    ((5, 1), (2, 1), 4e-6, 1, (1, 1)),
+    ((3, 1), (2, 1), 2e-6, 1, (2, 1)),
 ]
 
 
@@ -65,9 +68,17 @@ def kernel(spec: WinogradSpec) -> Compiled:
 Pads = tuple[tuple[int, int], tuple[int, int]]
 
 
-def expected(x: np.ndarray, w: np.ndarray, pads: Pads) -> np.ndarray:
+def expected(
+    x: np.ndarray,
+    w: np.ndarray,
+    pads: Pads,
+    stride: int = 1,
+    dilations: tuple[int, int] = (1, 1),
+) -> np.ndarray:
     padded = np.pad(x.astype(np.float64), [(0, 0), *pads, (0, 0)])
-    windows = sliding_window_view(padded, w.shape[:2], (1, 2))
+    seen = [(taps - 1) * apart + 1 for taps, apart in zip(w.shape, dilations)]
+    windows = sliding_window_view(padded, seen, (1, 2))[:, ::stride, ::stride]
+    windows = windows[..., :: dilations[0], :: dilations[1]]
     return np.einsum("bhwcij,ijcn->bhwn", windows, w.astype(np.float64), optimize=True)
 
 
@@ -94,21 +105,26 @@ LAYERS: list[tuple[tuple[int, int, int, int, int], Pads]] = [
 
 
 @pytest.mark.parametrize(
-    ("window", "outputs", "error", "bits"),
-    [(*tile, bits) for tile in TILES for bits in (WIDTHS if tile in TILES[:2] else [512])],
+    ("window", "outputs", "error", "stride", "dilations", "bits"),
+    [(*tile, bits) for tile in TILES for bits in (WIDTHS if tile in TILES[:3] else [512])],
 )
 def test_results_in_any_pieces(
-    window: tuple[int, int], outputs: tuple[int, int], error: float, bits: int
+    window: tuple[int, int],
+    outputs: tuple[int, int],
+    error: float,
+    stride: int,
+    dilations: tuple[int, int],
+    bits: int,
 ) -> None:
-    axes = [WinogradAxis(*sizes) for sizes in zip(outputs, window)]
+    axes = [WinogradAxis(*sizes, stride) for sizes in zip(outputs, window)]
     spec = WinogradSpec(shape_for(bits), Winograd(*axes))
     for sizes, around in LAYERS:
         batch, height, width, channels, n = sizes
         # As many more zeros as the window is longer, so that there are outputs.
-        more_h, more_w = (max(0, taps - 3) for taps in window)
+        more_h, more_w = (max(0, (taps - 1) * apart - 2) for taps, apart in zip(window, dilations))
         pads = ((around[0][0] + more_h, around[0][1]), (around[1][0], around[1][1] + more_w))
         x, w = layer(*sizes, window=window)
-        right = expected(x, w, pads)
+        right = expected(x, w, pads, stride, dilations)
         found = []
         for splits, parts in ((1, 1), (3, 1), (7, 3)):
             y = np.full(right.shape, 77, np.float32)
@@ -125,6 +141,8 @@ def test_results_in_any_pieces(
                 pad_h=pads[0][0],
                 pad_w=pads[1][0],
                 **ONE_SLICE,
+                dilation_h=dilations[0],
+                dilation_w=dilations[1],
                 channels=channels,
                 n=n,
                 parts=parts,
@@ -179,7 +197,7 @@ def test_channels_that_fill_half_vectors() -> None:
 def test_matrices_make_convolutions_of_polynomials() -> None:
     """Weights transformed, times an input transformed, is the sum of products for each output, in
     whole numbers that f64 holds exactly."""
-    for window, outputs in ((3, 2), (3, 4), (5, 2), (7, 2), (7, 4), (1, 1)):
+    for window, outputs in ((2, 2), (3, 2), (3, 4), (5, 2), (7, 2), (7, 4), (1, 1)):
         axis = WinogradAxis(outputs, window)
         d, g = np.arange(1.0, axis.side + 1) ** 2, np.array([3.0, -5, 7, 2, -1, 4, 6])[:window]
         rows = [[float(c) for c in row] for row in axis.input_rows]
@@ -189,6 +207,21 @@ def test_matrices_make_convolutions_of_polynomials() -> None:
         found = [np.dot(row, products[:-1]) for row in powers]
         found[-1] += products[-1]
         np.testing.assert_allclose(found, np.correlate(d, g, "valid"), rtol=1e-12)
+
+
+def test_a_strided_axis_is_the_sum_of_others() -> None:
+    axis = WinogradAxis(3, 3, 2)
+    assert axis.phases == (WinogradAxis(3, 2), WinogradAxis(3, 1))
+    assert axis.side == sum(phase.side for phase in axis.phases) == 7
+    assert [list(row) for row in axis.weight_matrix] == [
+        [-1, 0, 0],
+        [0.5, 0, 0.5],
+        [0.5, 0, -0.5],
+        [0, 0, 1],
+        [0, 1, 0],
+        [0, 1, 0],
+        [0, 1, 0],
+    ]
 
 
 def chosen(
@@ -243,7 +276,8 @@ def test_choices() -> None:
     for sizes, outputs in CHOICES:
         assert chosen(*sizes) == outputs, sizes
     assert chosen(256, 256, 14, bits=256) == 2
-    assert chosen(64, 64, 56, stride=2) is None
+    assert chosen(64, 64, 56, stride=2) == 2
+    assert chosen(64, 64, 56, stride=3) is None
     # Every image of a batch adds tiles that share the weights; one that is not known has one.
     assert chosen(256, 256, 14, batch=8) == 4
     assert chosen(256, 256, 14, batch=symbol("batch")) == 2

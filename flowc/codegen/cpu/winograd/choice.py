@@ -23,7 +23,8 @@ from flowc.ir.dims import Dim
 from flowc.ir.layout import CHANNELS_LAST
 from flowc.ir.lowering import Convolution
 
-# Outputs of a tile along each axis, by window, the fewest first: those whose error is small.
+# Outputs of a tile along each axis, by window, the fewest first: those whose error is small. Of
+# windows that move by one pixel, then of those that move by two.
 OUTPUTS = {
     (3, 3): ((2, 2), (4, 4)),
     (5, 5): ((2, 2),),
@@ -34,6 +35,7 @@ OUTPUTS = {
     (1, 7): ((1, 2), (1, 4)),
     (7, 1): ((2, 1), (4, 1)),
 }
+STRIDED_OUTPUTS = {(3, 3): ((2, 2),)}
 WEIGHTS = 2  # elements that are multiplied and added while a byte of weights comes from memory
 GAIN = 0.85  # of the cost of a simpler way, at most
 
@@ -67,8 +69,8 @@ def winograd_costs(
     if not (
         shape.dtype is dtypes.f32
         and len(taps_d) <= 1
-        and (kernel_h, kernel_w) in OUTPUTS
-        and lowering.strides[-2:] == lowering.dilations[-2:] == (1, 1)
+        and isinstance(kernel_h, int)
+        and isinstance(kernel_w, int)
         and all(isinstance(d, int) and d for d in taps_d)
         and lowering.groups == 1
         and lowering.layout == CHANNELS_LAST
@@ -78,24 +80,43 @@ def winograd_costs(
         and isinstance(width, int)
     ):
         return []
+    outputs = _outputs(lowering, (kernel_h, kernel_w))
     tile = shape if _fills(shape, channels, n) else _of_half_vectors(shape)
-    if not _fills(tile, channels, n) or not channels * n:
+    if not (outputs and channels * n and _fills(tile, channels, n)):
         return []
-    kernel_h, kernel_w, depth = int(kernel_h), int(kernel_w), prod(int(d) for d in taps_d)
-    channels *= depth  # what the taps of the depth see are more channels
+    channels *= prod(int(d) for d in taps_d)  # what the taps of the depth see are more channels
     batch = prod(d for d in images if isinstance(d, int))
     pairs, taps = channels * n, kernel_h * kernel_w
     pixels = batch * height * width
     direct = pairs * (pixels * taps / shape.lanes + _reading(taps, shape))
     found: list[tuple[WinogradSpec | None, float]] = [(None, direct)]
-    for outputs_h, outputs_w in OUTPUTS[kernel_h, kernel_w]:
-        winograd = Winograd(WinogradAxis(outputs_h, kernel_h), WinogradAxis(outputs_w, kernel_w))
-        tiles = batch * -(-height // outputs_h) * -(-width // outputs_w)
+    (stride_h, stride_w), (dilation_h, dilation_w) = lowering.strides[-2:], lowering.dilations[-2:]
+    for outputs_h, outputs_w in outputs:
+        winograd = Winograd(
+            WinogradAxis(outputs_h, kernel_h, stride_h), WinogradAxis(outputs_w, kernel_w, stride_w)
+        )
+        tiles = batch * _tiles(height, dilation_h, outputs_h) * _tiles(width, dilation_w, outputs_w)
         of_input, of_output = _transforms(winograd)
         work = winograd.positions * pairs + of_input * channels + of_output * n
         cost = tiles * work / tile.lanes + pairs * _reading(winograd.positions, shape)
         found.append((WinogradSpec(tile, winograd), cost))
     return found
+
+
+def _outputs(lowering: Convolution, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    """Along the last two axes; none where there is no tile."""
+    strides, dilations = lowering.strides[-2:], lowering.dilations[-2:]
+    if strides == (1, 1):
+        return OUTPUTS.get(window, ())
+    if strides == (2, 2) and dilations == (1, 1):
+        return STRIDED_OUTPUTS.get(window, ())
+    return ()
+
+
+def _tiles(extent: int, dilation: int, outputs: int) -> int:
+    """Of the pixels of one axis, of which every `dilation`-th belong together."""
+    of_phase = -(-extent // dilation)
+    return dilation * -(-of_phase // outputs)
 
 
 def _fills(shape: TileShape, channels: int, n: int) -> bool:

@@ -1,6 +1,8 @@
-"""Winograd convolutions: small windows, stride 1, with fewer multiplications.
+"""Winograd convolutions: small windows, with fewer multiplications.
 
-Of a volume the algorithm is that of images: what the taps of the depth see are more channels.
+Of a volume the algorithm is that of images: what the taps of the depth see are more channels. With
+a dilation of d, every d-th pixel belongs to an image of its own: tiles hold pixels d apart, and d
+neighbours are tiles side by side.
 
 In: a `WinogradSpec` (structure only; sizes are run-time arguments). Out: kernel source.
 
@@ -112,15 +114,22 @@ def pack_winograd_weights(weights: Array, spec: WinogradSpec) -> Array:
     return pack_gemm_b(spec.winograd.transformed_weights(weights), spec.shape)
 
 
-class _Place:
-    """Where a tile stands in the images of a batch."""
+Pair = tuple[Index, Index]  # of the height and the width
 
-    def __init__(self, tile: Index, tiles: tuple[Index, Index], winograd: Winograd) -> None:
+
+class _Place:
+    """Where the first output of a tile stands in the images of a batch."""
+
+    def __init__(self, tile: Index, tiles: Pair, dilations: Pair, winograd: Winograd) -> None:
         tiles_h, tiles_w = tiles
         line = tile // tiles_w
         self.image = line // tiles_h
-        self.h = (line - self.image * tiles_h) * winograd.h.outputs
-        self.w = (tile - line * tiles_w) * winograd.w.outputs
+        self.h = _first(line - self.image * tiles_h, dilations[0], winograd.h.outputs)
+        self.w = _first(tile - line * tiles_w, dilations[1], winograd.w.outputs)
+
+
+def _first(tile: Index, dilation: Index, outputs: int) -> Index:
+    return tile + tile // dilation * dilation * (outputs - 1)
 
 
 def _elements(
@@ -129,22 +138,25 @@ def _elements(
     sides: tuple[int, int],
     start: Value,
     first: tuple[Index, Index, Index],
-    sizes: tuple[Index, Index],
+    sizes: Pair,
+    apart: Pair,
     stride: Index,
     elsewhere: Value,
     is_there: Value | None = None,
 ) -> None:
-    """Writes pointers to a rectangle of pixels, `elsewhere` for those that there are not, which all
-    are unless the slice `is_there`."""
+    """Writes pointers to a rectangle of pixels that are so far `apart`, `elsewhere` for those that
+    there are not, which all are unless the slice `is_there`."""
     image, h, w = first
     height, width = sizes
-    columns = [b.icmp_unsigned("<", (w + j).value, width.value) for j in range(sides[1])]
+    places = [w + apart[1] * j for j in range(sides[1])]
+    columns = [b.icmp_unsigned("<", place.value, width.value) for place in places]
     for i in range(sides[0]):
-        row = b.icmp_unsigned("<", (h + i).value, height.value)
+        place_h = h + apart[0] * i
+        row = b.icmp_unsigned("<", place_h.value, height.value)
         row = row if is_there is None else b.and_(row, is_there)
-        line = (image * height + h + i) * width + w
+        line = (image * height + place_h) * width
         for j in range(sides[1]):
-            there = offset(start, (line + j) * stride)
+            there = offset(start, (line + places[j]) * stride)
             chosen = b.select(b.and_(row, columns[j]), there, elsewhere)
             b.store(chosen, b.gep(table, [i64(i * sides[1] + j)]))
 
@@ -152,7 +164,8 @@ def _elements(
 def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
     inputs, zeros, x = args[:3]
     begin, end, in_h, in_w, tiles_h, tiles_w, pad_h, pad_w, *rest = indices(b, args[3:])
-    channels, stride, in_d, out_d, kernel_d, stride_d, dilation_d, pad_d = rest
+    channels, stride, in_d, out_d, kernel_d, stride_d, dilation_d, pad_d, *dilations = rest
+    apart = dilations[0], dilations[1]
     shape, winograd = spec.shape, spec.winograd
     lanes, size, sides = shape.lanes, shape.dtype.size, (winograd.h.side, winograd.w.side)
     with b.goto_entry_block():
@@ -162,7 +175,8 @@ def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
     # What is left of a block of channels, and of those of a slice, and where the next stand.
     left, unseen, at = Counter(b, 0), Counter(b, 0), Counter(b, 0)
     with index_range(b, begin, end) as tile:
-        place = _Place(tile, (tiles_h, tiles_w), winograd)
+        place = _Place(tile, (tiles_h, tiles_w), apart, winograd)
+        top, left_side = place.h * winograd.h.stride - pad_h, place.w * winograd.w.stride - pad_w
         volume = place.image // out_d
         first_slice = (place.image - volume * out_d) * stride_d - pad_d
         left.set(step)
@@ -170,8 +184,8 @@ def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
         with counted_loop(b, kernel_d) as tap:
             slice_ = first_slice + tap * dilation_d
             is_there = b.icmp_unsigned("<", slice_.value, in_d.value)
-            first = (volume * in_d + slice_, place.h - pad_h, place.w - pad_w)
-            _elements(b, table, sides, x, first, (in_h, in_w), stride, zeros, is_there)
+            first = (volume * in_d + slice_, top, left_side)
+            _elements(b, table, sides, x, first, (in_h, in_w), apart, stride, zeros, is_there)
             unseen.set(channels)
             with while_positive(b, unseen):
                 count = unseen.get().least(left.get())
@@ -229,15 +243,16 @@ def _emit_products(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
 
 def _emit_output(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
     products, dump, y = args[:3]
-    begin, end, out_h, out_w, tiles_h, tiles_w, stride, width = indices(b, args[3:])
+    begin, end, out_h, out_w, tiles_h, tiles_w, stride, width, *dilations = indices(b, args[3:])
+    apart = dilations[0], dilations[1]
     shape, winograd = spec.shape, spec.winograd
     lanes, size, outputs = shape.lanes, shape.dtype.size, (winograd.h.outputs, winograd.w.outputs)
     with b.goto_entry_block():
         table = b.alloca(y.type, i64(outputs[0] * outputs[1]))
     with index_range(b, begin, end) as tile:
-        place = _Place(tile, (tiles_h, tiles_w), winograd)
+        place = _Place(tile, (tiles_h, tiles_w), apart, winograd)
         first = (place.image, place.h, place.w)
-        _elements(b, table, outputs, y, first, (out_h, out_w), stride, dump)
+        _elements(b, table, outputs, y, first, (out_h, out_w), apart, stride, dump)
         row = offset(products, (tile - begin) * COLUMNS)
         with counted_loop(b, width, lanes) as c:
             source = offset(row, c)
@@ -262,13 +277,12 @@ def winograd_source(
 
     Channels of the input and `n` are multiples of `shape.lanes`; `channels`: those that all taps of
     the depth see. Arguments: `x, weights, y, scratch` and the pointers of `extra`; `batch`; per
-    axis `in out pad` (`pad`: zeros before the first element); `kernel_d stride_d dilation_d`;
+    axis `in out pad dilation` (`pad`: zeros before the first element); `kernel_d stride_d`;
     `channels` (of the input) `n`; `parts`; `x_stride` and `c_stride` (elements from one pixel to
     the next); the indices of `extra`; `begin, end`.
     """
     shape, winograd = spec.shape, spec.winograd
-    sizes = per_axis("dhw", "in", "out", "pad")
-    sizes += ["kernel_d", "stride_d", "dilation_d"]
+    sizes = [*per_axis("dhw", "in", "out", "pad", "dilation"), "kernel_d", "stride_d"]
     names = ["batch", *sizes, "channels", "n", "parts", "x_stride", "c_stride"]
     arguments = arguments_of(shape, "x weights y scratch", names, extra)
     h, w, suffix = winograd.h.outputs, winograd.w.outputs, _suffix(spec)
@@ -279,8 +293,8 @@ def winograd_source(
         zeros = advance(dump, {COLUMNS})
         inputs = advance(zeros, channels)
         zero_run(zeros, channels)
-        tiles_h = ceil_div(out_h, {h})
-        tiles_w = ceil_div(out_w, {w})
+        tiles_h = dilation_h * ceil_div(ceil_div(out_h, dilation_h), {h})
+        tiles_w = dilation_w * ceil_div(ceil_div(out_w, dilation_w), {w})
         tiles = batch * out_d * tiles_h * tiles_w
         tile_blocks = ceil_div(tiles, {spec.tiles})
         per_block = ceil_div(ceil_div(tiles, tile_blocks), {spec.part_tiles}) * {spec.part_tiles}
@@ -311,40 +325,54 @@ def winograd_source(
                 winograd_input_{suffix}(
                     inputs, zeros, x, known_first, known_last, in_h, in_w, tiles_h, tiles_w,
                     pad_h, pad_w, channels, x_stride, in_d, out_d, kernel_d, stride_d, dilation_d,
-                    pad_d)
+                    pad_d, dilation_h, dilation_w)
             winograd_products_{suffix}(
                 products, advance(inputs, (first - known_first) * {shape.row_stride}), weights,
                 last - first, kernel_d * channels, n, column_begin, column_end)
             winograd_output_{suffix}(
                 products, dump, advance(y, column_begin), first, last, out_h, out_w, tiles_h,
-                tiles_w, c_stride, column_end - column_begin)
+                tiles_w, c_stride, column_end - column_begin, dilation_h, dilation_w)
         """
     text = function_text(name, arguments, indented(body, 4), *_finished_pixels(winograd, epilogue))
-    rows = f"(batch * out_d * {parts('out_h', h)} * {parts('out_w', w)})"
+    rows = f"(batch * out_d * {_tiles('h', h)} * {_tiles('w', w)})"
     tasks = f"{parts(rows, spec.tiles)} * {parts('n', COLUMNS)} * parts"
     scratch = spec.scratch_elements(channels) * shape.dtype.size
     cut = RowCut(rows, spec.tiles, spec.part_tiles, enough=TASKS)
     return ContractionSource(name, text, arguments, tasks, scratch, _symbols(spec), cut)
 
 
+def _tiles(axis: str, outputs: int) -> str:
+    of_phase = f"((out_{axis} + dilation_{axis} - 1) // dilation_{axis})"
+    return f"(dilation_{axis} * {parts(of_phase, outputs)})"
+
+
 def _finished_pixels(winograd: Winograd, epilogue: EpilogueLines) -> Sequence[str]:
-    """Lines that run the epilogue over the pixels of a block of tiles, row by row of the images."""
+    """Lines that run the epilogue over the pixels of a block of tiles, row by row of the images:
+    over those of neighbours at once, unless pixels of a tile are apart."""
     h, w = winograd.h.outputs, winograd.w.outputs
-    rows = "line + left", f"line + least(left + count * {w}, out_w)"
-    finish = epilogue(16, rows, ("column_begin", "column_end"))
+    rows = "line + i", "line + least(i + run, out_w)"
+    finish = epilogue(20, rows, ("column_begin", "column_end"))
     if not finish:
         return ()
     walk = f"""
         tile = first
         while tile < last:
             tile_row = idiv(tile, tiles_w)
-            left = tile - tile_row * tiles_w
-            count = least(last - tile, tiles_w - left)
-            left *= {w}
+            tile_column = tile - tile_row * tiles_w
+            left = tile_column + idiv(tile_column, dilation_w) * dilation_w * {w - 1}
+            right = least(left + dilation_w * {w}, out_w)
+            count = 1
+            run = 1
+            if dilation_w == 1:
+                count = least(last - tile, tiles_w - tile_column)
+                run = count * {w}
+                right = least(left + run, out_w)
             image = idiv(tile_row, tiles_h)
-            top = (tile_row - image * tiles_h) * {h}
-            for h in range(top, least(top + {h}, out_h)):
+            top = tile_row - image * tiles_h
+            top += idiv(top, dilation_h) * dilation_h * {h - 1}
+            for h in range(top, least(top + {h} * dilation_h, out_h), dilation_h):
                 line = (image * out_h + h) * out_w
+                for i in range(left, right, run * dilation_w):
         """
     return [indented(walk, 8), *finish, " " * 12 + "tile += count"]
 
@@ -357,9 +385,9 @@ def _symbols(spec: WinogradSpec) -> dict[str, Any]:
         "least": least,
         "ceil_div": ceil_div,
         "zero_run": zero_run_routine(spec.shape).intrinsic(),
-        f"winograd_input_{suffix}": _routine(spec, "input", "ppp" + "i" * 16, _emit_input),
+        f"winograd_input_{suffix}": _routine(spec, "input", "ppp" + "i" * 18, _emit_input),
         f"winograd_products_{suffix}": _routine(spec, "products", "pppiiiii", _emit_products),
-        f"winograd_output_{suffix}": _routine(spec, "output", "ppp" + "i" * 8, _emit_output),
+        f"winograd_output_{suffix}": _routine(spec, "output", "ppp" + "i" * 10, _emit_output),
     }
 
 

@@ -7,7 +7,8 @@ F(m, r) gives m outputs of a window of r from m + r - 1 products in place of m r
 and weights are values of polynomials at m + r - 2 points and at infinity, and a convolution is a
 product of values. In two dimensions, the products of the axes multiply. The points are 0 and pairs
 +a, -a near 1 whose powers and products are floats exactly, so that what rounds is sums, and weights
-once.
+once. With a stride of s, the outputs are the sum of s convolutions, each of every s-th element of
+the input with every s-th of the window.
 
 Invariant: what an element becomes depends on its own tile only.
 """
@@ -17,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,9 +27,10 @@ from llvmlite import ir
 
 from flowc.codegen.llvm.vector_ir import Value, multiply_add
 
-# The positive points, by how many values a polynomial has.
+# The positive points, by how many values a polynomial has. Of an odd number, 1 is not one of a pair.
 POINTS: dict[int, tuple[Fraction, ...]] = {
     1: (),
+    3: (),
     4: (Fraction(1),),
     6: (Fraction(3, 4), Fraction(3, 2)),
     8: (Fraction(1, 2), Fraction(1), Fraction(3, 2)),
@@ -51,21 +55,33 @@ def _value(p: Polynomial, x: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class WinogradAxis:
-    """F(outputs, window) along one axis; one output of a window of one is one product."""
+    """F(outputs, window) along one axis; outputs of a window of one are products."""
 
     outputs: int
     window: int
+    stride: int = 1
 
     @property
     def side(self) -> int:
-        """Elements of a tile of the input, and values of a polynomial."""
-        return self.outputs + self.window - 1
+        """Elements of a tile of the input, and products."""
+        return self.stride * (self.outputs - 1) + self.window
+
+    @property
+    def phases(self) -> tuple[WinogradAxis, ...]:
+        """The convolutions whose sum it is: of the elements from the first, from the second, ..."""
+        taps = (len(range(s, self.window, self.stride)) for s in range(self.stride))
+        return tuple(WinogradAxis(self.outputs, window) for window in taps)
 
     @property
     def points(self) -> tuple[Fraction, ...]:
         """Where polynomials are evaluated, beside infinity, which is the last position."""
         zero = (Fraction(0),) if self.side > 1 else ()
-        return (*zero, *(x for a in POINTS[self.side] for x in (a, -a)))
+        return (*zero, *self._single, *(x for a in POINTS[self.side] for x in (a, -a)))
+
+    @property
+    def _single(self) -> tuple[Fraction, ...]:
+        """The point that is not one of a pair."""
+        return (Fraction(1),) if self.side > 1 and self.side % 2 else ()
 
     def _without(self, left_out: Fraction | None) -> Polynomial:
         """The product of x - a over all points but one."""
@@ -83,15 +99,30 @@ class WinogradAxis:
     @property
     def weight_matrix(self) -> Array:
         """[side, window]: what each position is of the weights along an axis."""
+        if self.stride > 1:
+            found = np.zeros((self.side, self.window), np.float64)
+            row = 0
+            for first, phase in enumerate(self.phases):
+                found[row : row + phase.side, first :: self.stride] = phase.weight_matrix
+                row += phase.side
+            return found
+        if self.window == 1:
+            return np.ones((self.side, 1), np.float64)
         powers = range(self.window)
         rows = [[a**k / _value(self._without(a), a) for k in powers] for a in self.points]
         return np.array([*rows, [0] * (self.window - 1) + [1]], np.float64)
 
     def emit_input(self, b: ir.IRBuilder, d: Sequence[Value]) -> list[Value]:
         """The values at all positions of a tile's elements along the axis."""
+        if self.stride > 1:
+            steps = enumerate(self.phases)
+            return [x for s, phase in steps for x in phase.emit_input(b, d[s :: self.stride])]
+        if self.window == 1:
+            return list(d)
         *before, infinity = self.input_rows
-        found: list[Value] = [_sum(b, row, d) for row in before[:1]]
-        for row in before[1::2]:
+        alone = 1 + len(self._single)
+        found: list[Value] = [_sum(b, row, d) for row in before[:alone]]
+        for row in before[alone::2]:
             even = [c if not i % 2 else Fraction(0) for i, c in enumerate(row)]
             odd = [c - e for c, e in zip(row, even)]
             # The odd part stands in one factor, so that both points share all else.
@@ -103,11 +134,20 @@ class WinogradAxis:
 
     def emit_output(self, b: ir.IRBuilder, products: Sequence[Value]) -> list[Value]:
         """The outputs along the axis, of the products at all positions."""
+        if self.stride > 1:
+            rest = iter(products)
+            of_phases = [p.emit_output(b, list(islice(rest, p.side))) for p in self.phases]
+            return [reduce(b.fadd, parts) for parts in zip(*of_phases)]
+        if self.window == 1:
+            return list(products)
         first, *pairs = products
+        single = pairs.pop(0) if self._single else None
         sums = [(b.fadd(p, q), b.fsub(p, q)) for p, q in zip(pairs[::2], pairs[1::2])]
         found: list[Value] = []
         for i in range(self.outputs):
             total = {0: first, self.outputs - 1: products[-1]}.get(i)
+            if single is not None:
+                total = single if total is None else b.fadd(total, single)
             for a, parts in zip(POINTS[self.side], sums):
                 part = parts[i % 2]
                 factor = a**i
@@ -134,7 +174,8 @@ class Winograd:
     @property
     def name(self) -> str:
         h, w = self.h, self.w
-        return f"{h.outputs}x{w.outputs}_of_{h.window}x{w.window}"
+        strided = f"_by_{h.stride}x{w.stride}" if max(h.stride, w.stride) > 1 else ""
+        return f"{h.outputs}x{w.outputs}_of_{h.window}x{w.window}{strided}"
 
     def transformed_weights(self, weights: Array) -> Array:
         """[*window, channels, n] -> [positions, channels, n], rounded once."""
