@@ -16,6 +16,7 @@ from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, symbols_of
+from flowc.ir.layout import CHANNELS_LAST
 from flowc.ir.lowering import Convolution, Decompose, MatMul, Native
 from flowc.ir.op import op_named
 from flowc.ir.pattern import Match, Pattern, Rewrite, apply_rewrites
@@ -186,6 +187,40 @@ def _spread_phases(b: Builder, made: Value, node: Node, lowering: Convolution) -
     return b.slice(whole, np.array([0, *begin, 0], np.int32), node.output.dims)
 
 
+def _has_multiplier(m: Match) -> bool:
+    """Whether each channel of an image is convolved by itself, to several channels."""
+    lowering = m.node.lowering
+    assert isinstance(lowering, Convolution)
+    if lowering.transposed or lowering.groups == 1 or lowering.layout != CHANNELS_LAST:
+        return False
+    *_, channels, outputs = m.node.inputs[1].dims
+    return len(lowering.strides) == 2 and channels == 1 and outputs != lowering.groups
+
+
+def _repeated_channels(m: Match) -> Value:
+    """A depthwise convolution to as many channels as there are, of each channel several times: one
+    that computes whole vectors of them."""
+    b, node = m.b, m.node
+    lowering = node.lowering
+    assert isinstance(lowering, Convolution)
+    x, weights = node.inputs
+    *pixels, channels = x.dims
+    outputs = weights.dims[-1]
+    apart = b.reshape(x, (*pixels, channels, 1))
+    repeated = b.broadcast_to(apart, (*pixels, channels, floordiv(outputs, channels)))
+    attrs = {
+        "strides": lowering.strides,
+        "dilations": lowering.dilations,
+        "pad": lowering.pad,
+        "groups": outputs,
+        "result": node.output.dims,
+        "dtype": node.output.type.dtype,
+        "label": node.op.name,
+    }
+    image = b.reshape(repeated, (*pixels, outputs))
+    return b.emit(op_named("convolution"), (image, weights), attrs).output
+
+
 def _is_complex(m: Match) -> bool:
     return m.node.output.type.dtype.is_complex
 
@@ -227,6 +262,7 @@ RULES = (
     Rewrite("expand_composed", Pattern(lowerings=(Decompose,)), _expanded),
     Rewrite("widen_halves", KERNEL, _widened, _is_narrow),
     Rewrite("plain_convolution", CONVOLUTION, _plain_convolution, _is_plain),
+    Rewrite("repeat_channels", CONVOLUTION, _repeated_channels, _has_multiplier),
     Rewrite("split_complex_product", PRODUCT, _real_products, _is_complex),
     Rewrite("repeat_batches", PRODUCT, _whole_batches),
 )

@@ -47,6 +47,12 @@ FEW_INPUTS = [
     ((1, 1, 900, 1), (1, 36, 1), (1, 7), (1, 1), VALID),
     ((2, 17, 30, 20), (3, 3, 20), (2, 2), (1, 1), SAME),
 ]
+# Eight groups: of few outputs, and of a panel and a half, or two, or three.
+GROUPED = [
+    ((1, 9, 30, 24), (3, 3, 3), (1, 1), (1, 1), SAME),
+    ((2, 11, 17, 16), (3, 2, 2), (2, 1), (1, 3), VALID),
+    ((1, 7, 20, 32), (1, 5, 4), (1, 2), (2, 1), AROUND),
+]
 ONE, TWO = (1, 1, 1), (2, 2, 2)
 VOLUMES = [
     ((1, 10, 19, 37, 2), (3, 3, 3, 2), ONE, ONE, SAME),
@@ -91,6 +97,18 @@ def test_few_outputs_are_computed_by_planes(outputs: int, target: str) -> None:
 @pytest.mark.parametrize(("outputs", "target"), [(40, "native"), (13, "x86-64-v3")])
 def test_few_inputs_are_read_where_the_rows_of_the_image_are(outputs: int, target: str) -> None:
     _check(FEW_INPUTS, outputs, target, "line_conv")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "target"),
+    [(8 * 5, "native"), (8 * 24, "native"), (8 * 24, "x86-64-v3"), (8 * 3, "x86-64-v2")],
+)
+def test_groups_of_few_outputs_read_the_rows_of_the_image(outputs: int, target: str) -> None:
+    _check(GROUPED, outputs, target, "grouped_conv")
+
+
+def test_channels_with_several_outputs_each_are_a_depthwise_convolution_of_as_many() -> None:
+    _check([((2, 9, 11, 5), (3, 3, 1), (1, 2), (1, 1), SAME)], 35, "native", "depthwise")
 
 
 @pytest.mark.parametrize(
@@ -159,6 +177,11 @@ def test_other_convolutions_are_computed_otherwise() -> None:
     assert _block((3, 3, 16, 8), (1, 64, 17, 8)) is None
     assert _block((3, 3, 16, 8), image, strides=(2, 2)) is None
     assert _block((3, 3, 1, 8), image, groups=8) is None
+    assert _block((3, 3, 8, 64), image, groups=8).grouped.columns == 8
+    assert _block((3, 3, 8, 64), image, groups=4).grouped.columns == 16
+    assert _block((3, 3, 8, 64), image, groups=4, lanes=8).grouped.rows == 6
+    assert _block((3, 3, 8, 64), image, groups=8, lanes=8).grouped.rows == 12
+    assert _block((3, 3, 8, 256), image, groups=2) is None
     assert _block((3, 3, 3, 32), image, strides=(2, 2)).line_stride == 6
     assert _block((3, 3, 3, 32), image, strides=(3, 3)) is None
     assert _block((1, 1, 3, 32), image) is None

@@ -346,9 +346,13 @@ def _convolution(
         return (_launch(node, source, operands, ints, finish),)
     planar = way.planar
     if planar is not None and constant is not None:
-        ints |= {"channels": channels, "n": n, "block_slices": planar.slices}
+        ints |= {"channels": image[-1], "n": n, "groups": lowering.groups}
+        ints["block_slices"] = planar.slices
         ints |= {"block_rows": planar.rows, "block_pixels": planar.pixels, "pitch": planar.pitch}
-        packed = pack_conv_weights(constant, shape) if planar.line_stride else constant
+        packed = constant
+        if planar.line_stride:
+            tile = planar.grouped or shape
+            packed = pack_conv_weights(constant, tile, groups=lowering.groups)
         operands["weights"] = np.ascontiguousarray(packed, shape.dtype.numpy)
         source = planar_source(shape, planar, constant.shape[-1], finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)

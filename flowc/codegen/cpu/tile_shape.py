@@ -5,7 +5,7 @@ In: a dtype and a target's vector width and registers. Out: a `TileShape`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flowc.codegen.llvm.vector_ir import element_type
 from flowc.dtypes import DType
@@ -13,6 +13,8 @@ from flowc.dtypes import DType
 DEPTH = 384  # elements of the inner dimension that one gathered block holds
 HEIGHTS = (8, 7, 4, 1)  # of lower tiles: with 14 rows, they make up powers of two and 7 x 7 pixels
 AHEAD_BYTES = 2048  # of a panel, between what is multiplied and what is fetched into the cache
+LEAST_LANES = 4  # of a vector that is worth its instructions
+CHAINS = 8  # of sums, at least: each multiply-add waits for the one before
 BLOCK_BYTES = 160 << 10  # of a gathered block: it shares a second-level cache with a few panels
 DEPTH_PAD_BYTES = 64  # a row of a block is one cache line longer: rows fall into different sets
 
@@ -37,6 +39,13 @@ class TileShape:
         return (self.rows, *(height for height in HEIGHTS if height < self.rows))
 
     @property
+    def widths(self) -> tuple[int, ...]:
+        """The columns of narrower tiles, which are all of the full height."""
+        half = self.lanes // 2
+        widths = (self.lanes + half, self.lanes) if half else (self.lanes,)
+        return tuple(width for width in widths if width < self.columns)
+
+    @property
     def depth(self) -> int:
         return DEPTH
 
@@ -59,6 +68,15 @@ class TileShape:
     def block_bytes(self) -> int:
         """Scratch that one gathered block takes."""
         return self.block_rows * self.row_stride * self.dtype.size
+
+
+def one_vector_shape(shape: TileShape, columns: int) -> TileShape:
+    """The tile of one vector that holds so many columns, at most those of `shape`'s vectors: a
+    shorter one where they leave half of it. As many sums as `shape` has, or as can be on their way
+    at once."""
+    lanes = min(shape.lanes, max(LEAST_LANES, 1 << (columns - 1).bit_length()))
+    rows = shape.rows if shape.rows >= CHAINS else 2 * shape.rows
+    return replace(shape, rows=rows, columns=lanes, lanes=lanes)
 
 
 def tile_shape(

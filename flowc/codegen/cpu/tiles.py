@@ -238,27 +238,24 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operan
     target = b.select(direct, c, side)
     target_stride = b.select(direct, c_stride.value, i64(shape.columns))
     passed = (block, panel, target, depth, target_stride, accumulate, *lines)
-    with b.if_else(width.compare("<", shape.columns), likely=False) as (thin, wide):
-        with thin:
-            emit_by_size(b, width, _widths(shape), lambda w: sums(shape.rows, w).call(b, *passed))
-        with wide:
-            emit_by_size(
-                b, height, shape.heights, lambda h: sums(h, shape.columns).call(b, *passed)
-            )
+    whole = lambda h: sums(h, shape.columns).call(b, *passed)
+    narrow = lambda w: sums(shape.rows, w).call(b, *passed)
+    if shape.widths:
+        with b.if_else(width.compare("<", shape.columns), likely=False) as (thin, wide):
+            with thin:
+                emit_by_size(b, width, shape.widths, narrow)
+            with wide:
+                emit_by_size(b, height, shape.heights, whole)
+    else:
+        emit_by_size(b, height, shape.heights, whole)
     with b.if_then(spill, likely=False):
         copy_rows.call(b, c, side, rows, columns, c_stride, shape.columns)
-
-
-def _widths(shape: TileShape) -> tuple[int, ...]:
-    """The columns of narrower tiles, which are all of the full height."""
-    half = shape.lanes // 2
-    return (shape.lanes + half, shape.lanes) if half else (shape.lanes,)
 
 
 def _tile_sizes(rows: Index, columns: Index, shape: TileShape) -> tuple[Index, Index]:
     """The height and the width of the tile for so many rows and columns that are left."""
     b = rows.b
-    width = least_size(columns, (shape.columns, *_widths(shape)))
+    width = least_size(columns, (shape.columns, *shape.widths))
     lower = least_size(rows, shape.heights)
     is_whole = width.compare("==", shape.columns)
     return Index(b, b.select(is_whole, lower.value, i64(shape.rows))), width

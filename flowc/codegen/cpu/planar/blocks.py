@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.tile_shape import TileShape, one_vector_shape
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution
 
@@ -32,7 +32,8 @@ class PlanarBlock:
     """How a convolution is cut: output `slices` (one of an image), `rows` of each and `pixels` of
     a row of a task; `pitch`: elements from one plane to the next; `scratch_bytes`: of all planes.
     `line_stride`: if not 0, the rows of the input are not taken apart, and it is the elements from
-    what a pixel sees to what the next does.
+    what a pixel sees to what the next does. `grouped`: the tile for the outputs of a group, where
+    lines are read group by group.
     """
 
     slices: int
@@ -41,6 +42,7 @@ class PlanarBlock:
     pitch: int
     scratch_bytes: int
     line_stride: int = 0
+    grouped: TileShape | None = None
 
 
 def vectors_of_pixels(shape: TileShape, outputs: int) -> int:
@@ -55,11 +57,13 @@ def planar_block(
 ) -> PlanarBlock | None:
     """The blocks of a convolution that is to be computed by planes or by lines; None for others.
     `weights` and `result` are dims, those of the result in logical order."""
-    if len(lowering.strides) not in (2, 3) or lowering.groups != 1 or lowering.transposed:
+    if len(lowering.strides) not in (2, 3) or lowering.transposed:
         return None
     known = [d for d in weights if isinstance(d, int) and d]
     if len(known) != len(weights):
         return None
+    if lowering.groups != 1:
+        return _grouped_block(shape, lowering, known, result)
     *_, kernel_w, channels, outputs = known
     stride, dilation = lowering.strides[-1], lowering.dilations[-1]
     if outputs <= shape.lanes // 2:
@@ -76,6 +80,23 @@ def planar_block(
     fewest = FEWEST_ROWS if line_stride <= LINE_STRIDE else FEWEST_LINES
     found = _cut(_Tiling(shape, shape.rows, seen, 1, fewest), lowering, known, result)
     return None if found is None else replace(found, line_stride=line_stride)
+
+
+def _grouped_block(
+    shape: TileShape, lowering: Convolution, weights: Sequence[int], result: Sequence[Dim]
+) -> PlanarBlock | None:
+    """Of groups with two panels of outputs at most: gathered, each would copy what it sees."""
+    *_, kernel_w, channels, outputs = weights
+    of_group = outputs // lowering.groups
+    if len(lowering.strides) != 2 or channels == 1 or of_group > 2 * shape.columns:
+        return None
+    tile = one_vector_shape(shape, of_group) if of_group <= shape.lanes else shape
+    (_, stride), (_, dilation) = lowering.strides, lowering.dilations
+    line_stride = stride * channels * lowering.groups
+    beside = ((kernel_w - 1) * dilation + 1 - stride) * channels * lowering.groups
+    tiling = _Tiling(tile, tile.rows, (line_stride, beside), 1, FEWEST_LINES)
+    found = _cut(tiling, lowering, weights, result)
+    return None if found is None else replace(found, line_stride=line_stride, grouped=tile)
 
 
 def _fits_lines(shape: TileShape, lowering: Convolution, weights: Sequence[int]) -> bool:

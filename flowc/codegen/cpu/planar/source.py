@@ -38,13 +38,24 @@ def planar_source(
     slice.
 
     Arguments: `x, weights, y, scratch` and the pointers of `extra`; `batch`; per axis (`_d _h _w`)
-    each of `in out kernel stride dilation pad`; `channels n`; `block_slices block_rows block_pixels
-    pitch` as the `PlanarBlock` has them; the indices of `extra`; `begin, end`.
+    each of `in out kernel stride dilation pad`; `channels n` (of all groups) `groups`;
+    `block_slices block_rows block_pixels pitch` as the `PlanarBlock` has them; the indices of
+    `extra`; `begin, end`.
     """
     sizes = per_axis("dhw", "in", "out", "kernel", "stride", "dilation", "pad")
-    own = ["channels", "n", "block_slices", "block_rows", "block_pixels", "pitch"]
+    own = ["channels", "n", "groups", "block_slices", "block_rows", "block_pixels", "pitch"]
     arguments = arguments_of(shape, "x weights y scratch", ["batch", *sizes, *own], extra)
-    if block.line_stride:
+    if block.grouped is not None:
+        shape = block.grouped
+        name, tile = "grouped_conv", f"groups_{shape.rows}x{shape.columns}_{block.line_stride}"
+        routine = panels_routine(shape, block.line_stride)
+        unit, parts, plane_row = "channels", "1, 1", "pitch"
+        given = """advance(planes_of_row, group * of_group),
+                        advance(weights, group * kernel_h * kernel_w * of_group * padded),
+                        advance(pixels, group * n_of_group), kernel_h * kernel_w * of_group,
+                        of_group, n, 0, count, 0, n_of_group, 0, kernel_h, dilation_h * plane_row,
+                        kernel_w, dilation_w * channels"""
+    elif block.line_stride:
         name, tile = "line_conv", f"lines_{shape.rows}x{shape.columns}_{block.line_stride}"
         routine = panels_routine(shape, block.line_stride)
         unit, parts, plane_row = "channels", "1, 1", "pitch"
@@ -64,6 +75,9 @@ def planar_source(
         row_blocks = ceil_div(out_h, block_rows)
         pixel_blocks = ceil_div(out_w, block_pixels)
         plane_row = {plane_row}
+        of_group = idiv(channels, groups)
+        n_of_group = idiv(n, groups)
+        padded = ceil_div(n_of_group, {shape.columns}) * {shape.columns}
         for task in range(begin, end):
             line = idiv(task, pixel_blocks)
             slices = idiv(line, row_blocks)
@@ -93,8 +107,9 @@ def planar_source(
                     first = ((image * out_d + d) * out_h + h) * out_w + first_w
                     pixels = advance(y, first * n)
                     planes_of_row = advance(planes_of_slice, (h - first_h) * stride_h * plane_row)
-                    {tile}(
-                        {given})
+                    for group in range(groups):
+                        {tile}(
+                            {given})
         """
     finish = epilogue(16, ("first", "first + count"), ("0", "n"))
     text = function_text(name, arguments, indented(body, 4), *finish)

@@ -27,7 +27,7 @@ from llvmlite import ir
 
 from flowc.codegen.llvm.vector_ir import Value, multiply_add
 
-# The positive points, by how many values a polynomial has. Of an odd number, 1 is not one of a pair.
+# The positive points, by how many values a polynomial has; of an odd number, 1 is not in a pair.
 POINTS: dict[int, tuple[Fraction, ...]] = {
     1: (),
     3: (),
