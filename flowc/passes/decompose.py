@@ -27,8 +27,8 @@ _NARROW = (dtypes.f16, dtypes.bf16)
 
 def decompose(c: Computation, options: Options) -> Computation:
     """What an op expands to may expand again."""
-    rules = (KERNEL_OF_GPU, *RULES) if options.has_gpu else RULES
-    return apply_rewrites(c, rules, ordered=True)
+    of_gpu = (KERNEL_OF_GPU, *(rule for rule in RULES if rule is not REPEAT_CHANNELS))
+    return apply_rewrites(c, of_gpu if options.has_gpu else RULES, ordered=True)
 
 
 def _kernel_of_gpu(m: Match) -> Sequence[Value] | None:
@@ -194,7 +194,8 @@ def _has_multiplier(m: Match) -> bool:
     if lowering.transposed or lowering.groups == 1 or lowering.layout != CHANNELS_LAST:
         return False
     *_, channels, outputs = m.node.inputs[1].dims
-    return len(lowering.strides) == 2 and channels == 1 and outputs != lowering.groups
+    is_image = len(lowering.strides) == 2 and isinstance(outputs, int)
+    return is_image and channels == 1 and outputs != lowering.groups
 
 
 def _repeated_channels(m: Match) -> Value:
@@ -207,7 +208,7 @@ def _repeated_channels(m: Match) -> Value:
     *pixels, channels = x.dims
     outputs = weights.dims[-1]
     apart = b.reshape(x, (*pixels, channels, 1))
-    repeated = b.broadcast_to(apart, (*pixels, channels, floordiv(outputs, channels)))
+    repeated = b.broadcast_to(apart, (*pixels, channels, floordiv(outputs, lowering.groups)))
     attrs = {
         "strides": lowering.strides,
         "dilations": lowering.dilations,
@@ -258,11 +259,13 @@ CONVOLUTION = Pattern(lowerings=(Convolution,))
 PRODUCT = Pattern(lowerings=(MatMul,))
 
 KERNEL_OF_GPU = Rewrite("kernel_of_gpu", Pattern(), _kernel_of_gpu)  # of others' ops alone
+# For vectors: lanes of a GPU take channels one by one.
+REPEAT_CHANNELS = Rewrite("repeat_channels", CONVOLUTION, _repeated_channels, _has_multiplier)
 RULES = (
     Rewrite("expand_composed", Pattern(lowerings=(Decompose,)), _expanded),
     Rewrite("widen_halves", KERNEL, _widened, _is_narrow),
     Rewrite("plain_convolution", CONVOLUTION, _plain_convolution, _is_plain),
-    Rewrite("repeat_channels", CONVOLUTION, _repeated_channels, _has_multiplier),
+    REPEAT_CHANNELS,
     Rewrite("split_complex_product", PRODUCT, _real_products, _is_complex),
     Rewrite("repeat_batches", PRODUCT, _whole_batches),
 )

@@ -71,7 +71,7 @@ def contraction(emit: Emit, types: Sequence[Typed]) -> tuple[Computation, Node]:
     before = b.build([emit(b, *parameters)])
     # What decomposes halves is what makes them f32 for a CPU.
     skip = ("decompose",) if types[0][0] in (dtypes.f16, dtypes.bf16) else ()
-    fused = run_passes(before, Options(skip=skip))
+    fused = run_passes(before, Options(target="cuda", skip=skip))
     (node,) = [n for n in fused.nodes if n.op.name == "cluster"]
     assert node.attrs["kind"] in ("matmul", "convolution")
     # The product itself is a result too where nothing of its dtype is one.
