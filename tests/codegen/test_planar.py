@@ -35,8 +35,8 @@ CASES = [
     ((2, 11, 50, 3), (5, 5, 3), (1, 1), (1, 1), SAME),
     ((1, 20, 45, 2), (7, 3, 2), (1, 1), (1, 1), AROUND),
     ((1, 30, 64, 33), (3, 3, 33), (1, 1), (1, 1), SAME),
-    ((1, 25, 90, 2), (6, 7, 2), (2, 3), (1, 1), SAME),
-    ((1, 25, 101, 2), (3, 4, 2), (1, 3), (1, 5), VALID),
+    ((1, 25, 90, 2), (6, 9, 2), (2, 3), (1, 1), SAME),
+    ((1, 25, 133, 2), (3, 10, 2), (1, 3), (1, 5), VALID),
     ((1, 40, 40, 5), (3, 3, 5), (1, 1), (4, 2), SAME),
     ((3, 3, 29, 1), (2, 2, 1), (1, 1), (1, 1), SAME),
 ]
@@ -107,6 +107,13 @@ def test_groups_of_few_outputs_read_the_rows_of_the_image(outputs: int, target: 
     _check(GROUPED, outputs, target, "grouped_conv")
 
 
+def test_elements_in_few_sums_are_not_moved_to_planes() -> None:
+    cases = [((1, 1, 900, 1), (1, 40, 1), (1, 8), (1, 1), SAME)]
+    _check([*cases, ((2, 9, 20, 2), (3, 3, 2), (2, 2), (1, 1), SAME)], 7, "native", "grouped_conv")
+    assert _block((1, 256, 1, 8), (1, 1, 684, 8), strides=(1, 64)).line_stride == 64
+    assert not _block((1, 256, 1, 8), (1, 1, 5000, 8), strides=(1, 8)).line_stride
+
+
 def test_channels_with_several_outputs_each_are_a_depthwise_convolution_of_as_many() -> None:
     _check([((2, 9, 11, 5), (3, 3, 1), (1, 2), (1, 1), SAME)], 35, "native", "depthwise")
 
@@ -175,7 +182,7 @@ def test_other_convolutions_are_computed_otherwise() -> None:
     assert _block((1, 1, 16, 16), image) is None
     assert _block((1, 1, 16, 8), image) is None
     assert _block((3, 3, 16, 8), (1, 64, 17, 8)) is None
-    assert _block((3, 3, 16, 8), image, strides=(2, 2)) is None
+    assert _block((3, 3, 16, 8), image, strides=(2, 2)).grouped.columns == 8
     assert _block((3, 3, 1, 8), image, groups=8) is None
     assert _block((3, 3, 8, 64), image, groups=8).grouped.columns == 8
     assert _block((3, 3, 8, 64), image, groups=4).grouped.columns == 16

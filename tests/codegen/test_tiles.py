@@ -463,7 +463,7 @@ def test_which_convolutions_read_pixels_where_they_are() -> None:
     for lowering, weights, rows, expected in [
         (plain, (1, 1, 48, 48), 12544, True),
         (plain, (1, 1, 24, 49), symbol("m"), True),
-        (plain, (1, 1, 641, 8), 12544, False),
+        (plain, (1, 1, 1025, 8), 12544, False),
         (plain, (1, 1, 24, 8), 49, False),
         (plain, (1, 1, 24, 8), 0, True),
         (plain, (1, 3, 24, 8), 12544, False),

@@ -139,7 +139,7 @@ def conv_source(
 POINTWISE_ROWS = (
     42  # pixels of a task, about: they stay in the first caches until they are finished
 )
-POINTWISE_DEPTH = 640  # input channels, at most: of more, a block is gathered and shared
+POINTWISE_DEPTH = 1024  # input channels, at most: of more, a block is gathered and shared
 FILLED = 0.9  # of the rows of all tiles are pixels, at least
 SHORT_CHAIN = 8  # sums side by side, at least: each multiply-add waits for the one before
 

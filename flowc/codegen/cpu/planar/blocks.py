@@ -62,11 +62,13 @@ def planar_block(
     known = [d for d in weights if isinstance(d, int) and d]
     if len(known) != len(weights):
         return None
-    if lowering.groups != 1:
-        return _grouped_block(shape, lowering, known, result)
     *_, kernel_w, channels, outputs = known
     stride, dilation = lowering.strides[-1], lowering.dilations[-1]
+    if lowering.groups != 1:
+        return _lines_by_group(shape, lowering, known, result) if channels > 1 else None
     if outputs <= shape.lanes // 2:
+        if stride > 1 and _is_seldom_used(lowering, known):
+            return _lines_by_group(shape, lowering, known, result)
         if not _fills_planes(shape, lowering, known, result[-2]):
             return None
         tile = vectors_of_pixels(shape, outputs) * shape.lanes
@@ -82,13 +84,13 @@ def planar_block(
     return None if found is None else replace(found, line_stride=line_stride)
 
 
-def _grouped_block(
+def _lines_by_group(
     shape: TileShape, lowering: Convolution, weights: Sequence[int], result: Sequence[Dim]
 ) -> PlanarBlock | None:
     """Of groups with two panels of outputs at most: gathered, each would copy what it sees."""
     *_, kernel_w, channels, outputs = weights
     of_group = outputs // lowering.groups
-    if len(lowering.strides) != 2 or channels == 1 or of_group > 2 * shape.columns:
+    if len(lowering.strides) != 2 or of_group > 2 * shape.columns:
         return None
     tile = one_vector_shape(shape, of_group) if of_group <= shape.lanes else shape
     (_, stride), (_, dilation) = lowering.strides, lowering.dilations
@@ -108,6 +110,14 @@ def _fits_lines(shape: TileShape, lowering: Convolution, weights: Sequence[int])
     if line_stride > NARROW_STRIDE or outputs > 2 * shape.columns:
         return False
     return prod(window) > prod(lowering.strides)
+
+
+def _is_seldom_used(lowering: Convolution, weights: Sequence[int]) -> bool:
+    """Whether an element is in fewer sums than it takes to move it to its plane: better lanes stand
+    empty."""
+    *window, _, outputs = weights
+    uses = prod(window) / prod(lowering.strides)
+    return len(lowering.strides) == 2 and 1 < uses <= outputs
 
 
 def _fills_planes(
