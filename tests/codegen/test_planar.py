@@ -47,6 +47,13 @@ FEW_INPUTS = [
     ((1, 1, 900, 1), (1, 36, 1), (1, 7), (1, 1), VALID),
     ((2, 17, 30, 20), (3, 3, 20), (2, 2), (1, 1), SAME),
 ]
+# Of several groups: the window has the inputs of one.
+GROUPED = [
+    ((1, 9, 31, 24), (3, 3, 8), (1, 1), (1, 1), SAME),
+    ((2, 12, 15, 6), (3, 2, 2), (2, 3), (1, 1), SAME),
+    ((1, 30, 29, 12), (2, 3, 4), (1, 2), (2, 3), AROUND),
+    ((1, 6, 17, 3), (1, 1, 1), (1, 1), (1, 1), VALID),
+]
 ONE, TWO = (1, 1, 1), (2, 2, 2)
 VOLUMES = [
     ((1, 10, 19, 37, 2), (3, 3, 3, 2), ONE, ONE, SAME),
@@ -91,6 +98,11 @@ def test_few_outputs_are_computed_by_planes(outputs: int, target: str) -> None:
 @pytest.mark.parametrize(("outputs", "target"), [(40, "native"), (13, "x86-64-v3")])
 def test_few_inputs_are_read_where_the_rows_of_the_image_are(outputs: int, target: str) -> None:
     _check(FEW_INPUTS, outputs, target, "line_conv")
+
+
+@pytest.mark.parametrize(("outputs", "target"), [(12, "native"), (72, "native"), (24, "x86-64-v3")])
+def test_groups_are_computed_by_themselves_from_the_same_rows(outputs: int, target: str) -> None:
+    _check(GROUPED, outputs, target, "group_conv")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +170,9 @@ def test_other_convolutions_are_computed_otherwise() -> None:
     assert _block((1, 1, 16, 8), image) is None
     assert _block((3, 3, 16, 8), (1, 64, 17, 8)) is None
     assert _block((3, 3, 16, 8), image, strides=(2, 2)) is None
-    assert _block((3, 3, 1, 8), image, groups=8) is None
+    assert _block((3, 3, 1, 8), image, groups=8) is None  # depthwise
+    assert _block((3, 3, 2, 8), image, groups=4).line_stride == 8
+    assert _block((3, 3, 4, 130), (1, 64, 64, 130), groups=2) is None  # three panels
     assert _block((3, 3, 3, 32), image, strides=(2, 2)).line_stride == 6
     assert _block((3, 3, 3, 32), image, strides=(3, 3)) is None
     assert _block((1, 1, 3, 32), image) is None

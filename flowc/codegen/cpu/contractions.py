@@ -45,6 +45,7 @@ from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MULTIPLICATIONS
 from flowc.codegen.cpu.packing import pack_conv_weights, pack_gemm_b
+from flowc.codegen.cpu.planar.blocks import shape_of_group
 from flowc.codegen.cpu.planar.source import planar_source
 from flowc.codegen.cpu.tiles import TileShape
 from flowc.codegen.cpu.winograd.source import pack_winograd_weights, winograd_source
@@ -346,9 +347,13 @@ def _convolution(
         return (_launch(node, source, operands, ints, finish),)
     planar = way.planar
     if planar is not None and constant is not None:
-        ints |= {"channels": channels, "n": n, "block_slices": planar.slices}
+        ints |= {"channels": image[-1], "n": n, "block_slices": planar.slices}
         ints |= {"block_rows": planar.rows, "block_pixels": planar.pixels, "pitch": planar.pitch}
-        packed = pack_conv_weights(constant, shape) if planar.line_stride else constant
+        ints |= {"groups": planar.groups, "per_group": channels}
+        packed = constant
+        if planar.line_stride:
+            tile = shape_of_group(shape, n // planar.groups) if planar.groups > 1 else shape
+            packed = pack_conv_weights(constant, tile, groups=planar.groups)
         operands["weights"] = np.ascontiguousarray(packed, shape.dtype.numpy)
         source = planar_source(shape, planar, constant.shape[-1], finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)

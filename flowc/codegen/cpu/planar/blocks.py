@@ -32,7 +32,8 @@ class PlanarBlock:
     """How a convolution is cut: output `slices` (one of an image), `rows` of each and `pixels` of
     a row of a task; `pitch`: elements from one plane to the next; `scratch_bytes`: of all planes.
     `line_stride`: if not 0, the rows of the input are not taken apart, and it is the elements from
-    what a pixel sees to what the next does.
+    what a pixel sees to what the next does. Of more than one of the `groups`, each is computed by
+    itself for a row.
     """
 
     slices: int
@@ -41,6 +42,13 @@ class PlanarBlock:
     pitch: int
     scratch_bytes: int
     line_stride: int = 0
+    groups: int = 1
+
+
+def shape_of_group(shape: TileShape, outputs: int) -> TileShape:
+    """The tile for so many outputs of a group: vectors are no longer than they fill."""
+    lanes = min(shape.lanes, 1 << (outputs - 1).bit_length())
+    return replace(shape, lanes=lanes, columns=2 * lanes)
 
 
 def vectors_of_pixels(shape: TileShape, outputs: int) -> int:
@@ -55,11 +63,13 @@ def planar_block(
 ) -> PlanarBlock | None:
     """The blocks of a convolution that is to be computed by planes or by lines; None for others.
     `weights` and `result` are dims, those of the result in logical order."""
-    if len(lowering.strides) not in (2, 3) or lowering.groups != 1 or lowering.transposed:
+    if len(lowering.strides) not in (2, 3) or lowering.transposed:
         return None
     known = [d for d in weights if isinstance(d, int) and d]
     if len(known) != len(weights):
         return None
+    if lowering.groups != 1:
+        return _grouped(shape, lowering, known, result)
     *_, kernel_w, channels, outputs = known
     stride, dilation = lowering.strides[-1], lowering.dilations[-1]
     if outputs <= shape.lanes // 2:
@@ -76,6 +86,24 @@ def planar_block(
     fewest = FEWEST_ROWS if line_stride <= LINE_STRIDE else FEWEST_LINES
     found = _cut(_Tiling(shape, shape.rows, seen, 1, fewest), lowering, known, result)
     return None if found is None else replace(found, line_stride=line_stride)
+
+
+def _grouped(
+    shape: TileShape, lowering: Convolution, weights: Sequence[int], result: Sequence[Dim]
+) -> PlanarBlock | None:
+    """Lines of an image, of few outputs a group: gathering patches would take longer than what they
+    are for."""
+    *_, kernel_w, per_group, outputs = weights
+    of_group = outputs // lowering.groups
+    if len(lowering.strides) != 2 or not 1 < of_group <= 2 * shape.columns:
+        return None
+    channels, stride = per_group * lowering.groups, lowering.strides[-1]
+    around = (kernel_w - 1) * lowering.dilations[-1] + 1
+    seen = stride * channels, (around - stride) * channels
+    found = _cut(_Tiling(shape, shape.rows, seen, 1, FEWEST_LINES), lowering, weights, result)
+    if found is None:
+        return None
+    return replace(found, line_stride=stride * channels, groups=lowering.groups)
 
 
 def _fits_lines(shape: TileShape, lowering: Convolution, weights: Sequence[int]) -> bool:

@@ -17,7 +17,7 @@ from flowc.codegen.cpu.blocked import (
     no_epilogue,
     per_axis,
 )
-from flowc.codegen.cpu.planar.blocks import PlanarBlock
+from flowc.codegen.cpu.planar.blocks import PlanarBlock, shape_of_group
 from flowc.codegen.cpu.planar.planes import planes_routine
 from flowc.codegen.cpu.planar.sums import pixels_routine
 from flowc.codegen.cpu.tile_shape import TileShape
@@ -39,25 +39,48 @@ def planar_source(
 
     Arguments: `x, weights, y, scratch` and the pointers of `extra`; `batch`; per axis (`_d _h _w`)
     each of `in out kernel stride dilation pad`; `channels n`; `block_slices block_rows block_pixels
-    pitch` as the `PlanarBlock` has them; the indices of `extra`; `begin, end`.
+    pitch` as the `PlanarBlock` has them; of several groups, `groups` and `per_group` (channels of
+    one); the indices of `extra`; `begin, end`.
     """
     sizes = per_axis("dhw", "in", "out", "kernel", "stride", "dilation", "pad")
     own = ["channels", "n", "block_slices", "block_rows", "block_pixels", "pitch"]
-    arguments = arguments_of(shape, "x weights y scratch", ["batch", *sizes, *own], extra)
-    if block.line_stride:
+    if block.groups > 1:
+        own += ["groups", "per_group"]
+        of_group = shape_of_group(shape, outputs // block.groups)
+        routine = panels_routine(of_group, block.line_stride)
+        name, tile = "group_conv", f"lines_{of_group.rows}x{of_group.columns}_{block.line_stride}"
+        unit, parts, plane_row = "channels", "1, 1", "pitch"
+        product = f"""
+            taken = kernel_h * kernel_w * per_group
+            given = idiv(n, groups)
+            for group in range(groups):
+                {tile}(
+                    advance(planes_of_row, group * per_group),
+                    advance(weights, group * ceil_div(given, {of_group.columns})
+                        * {of_group.columns} * taken),
+                    advance(pixels, group * given), taken, per_group, n, 0, count, 0, given, 0,
+                    kernel_h, dilation_h * plane_row, kernel_w, dilation_w * channels)
+            """
+    elif block.line_stride:
         name, tile = "line_conv", f"lines_{shape.rows}x{shape.columns}_{block.line_stride}"
         routine = panels_routine(shape, block.line_stride)
         unit, parts, plane_row = "channels", "1, 1", "pitch"
-        given = """planes_of_row, weights, pixels, kernel_d * kernel_h * kernel_w * channels,
-                        kernel_w * channels, n, 0, count, 0, n, 0, kernel_d,
-                        dilation_d * plane_slice, kernel_h, dilation_h * plane_row"""
+        product = f"""
+            {tile}(
+                planes_of_row, weights, pixels, kernel_d * kernel_h * kernel_w * channels,
+                kernel_w * channels, n, 0, count, 0, n, 0, kernel_d,
+                dilation_d * plane_slice, kernel_h, dilation_h * plane_row)
+            """
     else:
         name, tile = "planar_conv", f"planar_{shape.lanes}_{outputs}"
         routine = pixels_routine(shape, outputs)
         unit, parts, plane_row = "1", "channels, stride_w", "stride_w * channels * pitch"
-        given = """pixels, planes_of_row, weights, count, kernel_d, kernel_h, kernel_w, channels,
-                        pitch, dilation_d * plane_slice, dilation_h * plane_row, stride_w,
-                        dilation_w"""
+        product = f"""
+            {tile}(
+                pixels, planes_of_row, weights, count, kernel_d, kernel_h, kernel_w, channels,
+                pitch, dilation_d * plane_slice, dilation_h * plane_row, stride_w, dilation_w)
+            """
+    arguments = arguments_of(shape, "x weights y scratch", ["batch", *sizes, *own], extra)
     body = f"""
         planes = as_{shape.dtype}_pointer(scratch)
         slice_blocks = ceil_div(out_d, block_slices)
@@ -93,11 +116,9 @@ def planar_source(
                     first = ((image * out_d + d) * out_h + h) * out_w + first_w
                     pixels = advance(y, first * n)
                     planes_of_row = advance(planes_of_slice, (h - first_h) * stride_h * plane_row)
-                    {tile}(
-                        {given})
         """
     finish = epilogue(16, ("first", "first + count"), ("0", "n"))
-    text = function_text(name, arguments, indented(body, 4), *finish)
+    text = function_text(name, arguments, indented(body, 4), indented(product, 16), *finish)
     symbols = {
         "advance": advance,
         "least": least,
