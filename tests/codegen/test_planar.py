@@ -100,9 +100,13 @@ def test_few_inputs_are_read_where_the_rows_of_the_image_are(outputs: int, targe
     _check(FEW_INPUTS, outputs, target, "line_conv")
 
 
-@pytest.mark.parametrize(("outputs", "target"), [(12, "native"), (72, "native"), (24, "x86-64-v3")])
-def test_groups_are_computed_by_themselves_from_the_same_rows(outputs: int, target: str) -> None:
-    _check(GROUPED, outputs, target, "group_conv")
+@pytest.mark.parametrize(
+    ("cases", "outputs", "target"), [(GROUPED[::2], 12, "native"), (GROUPED[1::2], 24, "x86-64-v3")]
+)
+def test_groups_are_computed_by_themselves_from_the_same_rows(
+    cases: list[Any], outputs: int, target: str
+) -> None:
+    _check(cases, outputs, target, "group_conv")
 
 
 @pytest.mark.parametrize(
