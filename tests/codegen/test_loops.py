@@ -227,3 +227,51 @@ def test_the_largest_of_a_row_does_not_tell_zeros_apart() -> None:
     given = np.ones((3, 70), np.float32)
     given[[0, 1, 2], [0, 41, 69]] = np.nan  # in the first vector, a later one, behind the last
     assert np.isnan(Executable(program, 1).run([given])).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((9, 70, 40), (0, 2)), ((3, 5, 4, 7, 6), (1, 3, 4)), ((2, 3, 2000), (0, 2))]
+)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_axes_that_are_not_adjacent_are_folded_run_by_run(
+    shape: tuple[int, ...], axes: tuple[int, ...], threads: int
+) -> None:
+    """No division for each element: those of the last axes are a loop of their own."""
+    x = [np.arange(np.prod(shape), dtype=np.float32).reshape(shape) % 13]
+    fold = lambda b, x: b.sum(x, np.array(axes, np.int32))
+    source = check(fold, lambda x: x.sum(axes), x, threads)
+    assert innermost_loops(source) and not any("idiv" in loop for loop in innermost_loops(source))
+
+
+def test_normalized_groups_of_channels_are_read_run_by_run() -> None:
+    """Group norm: mean and variance over axes that are not adjacent, and what is made of them."""
+
+    def normalized(b: Builder, x: Any) -> Any:
+        axes = np.array([1, 3], np.int32)
+        less = b.sub(x, b.mean(x, axes, keep_dims=True))
+        return b.mul(less, b.rsqrt(b.mean(b.mul(less, less), axes, keep_dims=True)))
+
+    def expected(x: Array) -> Array:
+        less = x.astype(np.float64) - x.mean((1, 3), keepdims=True, dtype=np.float64)
+        return less / np.sqrt((less * less).mean((1, 3), keepdims=True))
+
+    x = arrays(dtypes.f32, (2, 50, 4, 9))
+    program, source = compiled(normalized, [(dtypes.f32, x[0].shape)])
+    np.testing.assert_allclose(program.run(x)[0], expected(x[0]), rtol=2e-5, atol=2e-6)
+    assert source.count("def kernel") == 1
+    assert not any("idiv" in loop for loop in innermost_loops(source))
+
+
+def innermost_loops(source: str) -> list[str]:
+    """The bodies of the loops that hold no other."""
+    found: list[str] = []
+    lines = source.splitlines()
+    for at, line in enumerate(lines):
+        if not line.lstrip().startswith("for "):
+            continue
+        depth = len(line) - len(line.lstrip())
+        rest = (n for n, x in enumerate(lines) if n > at and len(x) - len(x.lstrip()) <= depth)
+        body = lines[at + 1 : next(rest, len(lines))]
+        if not any(x.lstrip().startswith("for ") for x in body):
+            found.append("\n".join(body))
+    return found

@@ -17,6 +17,7 @@ from compiled_source import Compiled
 
 from flowc import dtypes
 from flowc.codegen.cpu.blocked import Argument, ContractionSource, parts_of_blocks
+from flowc.codegen.cpu.contractions import contraction_launches
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.cpu.convolution import (
     ConvSpec,
@@ -49,6 +50,8 @@ from flowc.ir.builder import Builder
 from flowc.ir.dims import Symbol, evaluate, parse_dim, symbol
 from flowc.ir.lowering import Convolution
 from flowc.ir.types import tensor_type
+from flowc.options import Options
+from flowc.passes.pipeline import run_passes
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
 
@@ -221,6 +224,7 @@ def test_which_products_are_turned() -> None:
     for m in (1, 16, 33, 100, symbol("m")):
         assert not is_turned(shape, m, 1024, 512), m
     assert is_turned(shape, 32, 50_000, 512) and not is_turned(shape, 64, 50_000, 512)
+    assert not is_turned(shape, 512, 512, 512)  # near
     assert not is_turned(shape, 32, 1024, 64) and not is_turned(shape, 32, 1024, 10_000)
 
 
@@ -449,7 +453,7 @@ def test_windows_of_one_pixel(bits: int, dtype: dtypes.DType) -> None:
     kernels = lru_cache(lambda rest: Compiled(pointwise_source(shape, rest)))
     for n in sorted({1, 3, lanes, 2 * lanes - 1, 3 * lanes, 4 * lanes, 6 * lanes - 1}):
         kernel = kernels(n % shape.columns)
-        for m, channels in [(1, 1), (29, 7), (243, 12), (0, 3)]:
+        for m, channels in [(1, 1), (29, 7), (39, 2), (243, 12), (0, 3)]:
             x, w = values((m, channels), dtype), values((channels, n), dtype, 1)
             y = np.full((m, n), 77, dtype.numpy)
             packed = pack_pointwise(w, shape)
@@ -463,8 +467,10 @@ def test_which_convolutions_read_pixels_where_they_are() -> None:
     for lowering, weights, rows, expected in [
         (plain, (1, 1, 48, 48), 12544, True),
         (plain, (1, 1, 24, 49), symbol("m"), True),
+        (plain, (1, 1, 1024, 8), 12544, True),
         (plain, (1, 1, 1025, 8), 12544, False),
-        (plain, (1, 1, 24, 8), 49, False),
+        (plain, (1, 1, 24, 8), 49, True),
+        (plain, (1, 1, 24, 8), 57, False),
         (plain, (1, 1, 24, 8), 0, True),
         (plain, (1, 3, 24, 8), 12544, False),
         (plain, (1, 1, symbol("c"), 8), 12544, False),
@@ -473,6 +479,26 @@ def test_which_convolutions_read_pixels_where_they_are() -> None:
         (replace(plain, groups=2), (1, 1, 24, 8), 12544, False),
     ]:
         assert is_pointwise(shape, lowering, weights, rows) is expected
+
+
+def test_which_products_read_their_rows_where_they_are() -> None:
+    for m, n, k, entry in [
+        (100, 17, 300, "pointwise_conv"),
+        (512, 512, 512, "pointwise_conv"),
+        (57, 96, 300, "gemm"),  # too many rows computed twice
+        (512, 96, 1025, "gemm"),
+        (128, 3072, 768, "turned_gemm"),  # of weights that are not near
+    ]:
+        assert product_kernels(m, n, k) == [entry]
+
+
+def product_kernels(m: int, n: int, k: int) -> list[str]:
+    """The names of the kernels of a product with known weights, for AVX-512."""
+    b = Builder()
+    x = b.parameter("x", tensor_type(dtypes.f32, (m, k)))
+    cluster = run_passes(b.build([b.mat_mul(x, b.const(np.ones((k, n), np.float32)))]), Options())
+    node = next(node for node in cluster.nodes if node.op.name == "cluster")
+    return [launch.kernel.entry for launch in contraction_launches(node, cpu_target("x86-64-v4"))]
 
 
 TRANSPOSED: list[tuple[tuple[int, ...], tuple[int, ...], int, Window]] = [

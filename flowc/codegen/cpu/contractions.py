@@ -31,6 +31,7 @@ from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_tr
 from flowc.codegen.cpu.convolution import (
     ConvSpec,
     conv_source,
+    is_product_of_pixels,
     pack_pointwise,
     pointwise_source,
 )
@@ -271,6 +272,15 @@ def _matmul(
                 shape, k, finish.hook, pieces=lowering.pieces, extra=finish.extra
             )
             operands["b"] = pack_gemm_b(right, shape, turned_columns(shape))
+            return (_launch(node, source, operands, ints, finish),)
+        is_plain = batch == 1 and not lowering.transpose_a and lowering.pieces == 1
+        if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
+            operands = {"x": left[0], "weights": pack_pointwise(right[0], shape)}
+            operands["y"] = node.outputs[0]
+            ints |= {"channels": k}
+            source = pointwise_source(
+                shape, right.shape[-1] % shape.columns, finish.hook, extra=finish.extra
+            )
             return (_launch(node, source, operands, ints, finish),)
         packed = pack_gemm_b(right, shape)
         return (_launch(node, source, {**operands, "b": packed}, ints, finish),)

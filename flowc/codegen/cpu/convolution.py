@@ -153,11 +153,28 @@ def is_pointwise(
     alone = set(window) == set(lowering.strides) == {1} and lowering.groups == 1
     if not alone or any(p != 0 for pair in lowering.pad for p in pair):
         return False
+    return is_product_of_pixels(shape, channels, n, rows)
+
+
+def is_product_of_pixels(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
+    """Whether `pointwise_source` is for a matrix [rows, channels] times a known [channels, n]."""
     if not (isinstance(channels, int) and isinstance(n, int)) or shape.lanes < 2:
         return False
-    if isinstance(rows, int) and rows < FILLED * -(-rows // shape.rows) * shape.rows:
+    if isinstance(rows, int) and rows < FILLED * _rows_of_tiles(shape, rows):
         return False
     return n > 0 and 0 < channels <= POINTWISE_DEPTH
+
+
+def _low(height: int) -> int:
+    """Rows of the last tile, where no more are left."""
+    return (height + 2) // 2
+
+
+def _rows_of_tiles(shape: TileShape, rows: int) -> int:
+    """Rows that are computed for so many, those of the last tile again that it shares."""
+    left = rows % shape.rows
+    last = _low(shape.rows) if rows >= shape.rows and left <= _low(shape.rows) else shape.rows
+    return rows - left + (last if left else 0)
 
 
 def pack_pointwise(weights: Array, shape: TileShape) -> Array:
@@ -206,11 +223,18 @@ Panel = tuple[Value, Value, Value, Index, Index]
 
 
 def _emit_panel(b: ir.IRBuilder, panel: Panel, rows: Index, shape: TileShape, columns: int) -> None:
-    """The last tile is moved back to end where the rows end: sums are computed twice alike."""
+    """The last tile, a lower one where few rows are left, is moved back to end where the rows end:
+    sums are computed twice alike."""
     height = _height(shape, columns)
+    low, left = _low(height), rows % height
     with b.if_else(rows.compare(">=", height)) as (many, few):
-        with many, counted_loop(b, rows, height) as i:
-            _pointwise_tile(b, panel, i.least(rows - height), height, shape, columns)
+        with many:
+            is_low = b.and_(left.compare(">", 0), left.compare("<=", low))
+            stop = Index(b, b.select(is_low, (rows - left).value, rows.value))
+            with counted_loop(b, stop, height) as i:
+                _pointwise_tile(b, panel, i.least(rows - height), height, shape, columns)
+            with b.if_then(is_low):
+                _pointwise_tile(b, panel, rows - low, low, shape, columns)
         with few, counted_loop(b, rows) as i:
             _pointwise_tile(b, panel, i, 1, shape, columns)
 

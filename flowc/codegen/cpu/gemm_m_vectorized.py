@@ -55,6 +55,7 @@ TASKS = 4  # that are finished together: their columns are a multiple of whole u
 FILLED = 15 / 16  # of the rows of all tasks are rows of A, at least
 SHALLOW, DEPTH = 128, 4096  # the inner dimension: below, turning costs more; all of it is turned
 CACHED_BYTES = 16 << 20  # of B that are read more than once, at most
+NEAR_BYTES = 1 << 20  # of B: so few stay in a second-level cache, and turning A and C costs more
 
 
 def turned_columns(shape: TileShape) -> int:
@@ -69,13 +70,16 @@ def turned_rows(shape: TileShape) -> int:
 
 def is_turned(shape: TileShape, m: Dim, n: Dim, k: Dim) -> bool:
     """Whether a product is to be computed turned: its rows are known to fill vectors, and B, read
-    once for every `turned_rows`, is not fetched from memory each time."""
+    once for every `turned_rows`, is neither near nor fetched from memory each time."""
     if not (isinstance(m, int) and isinstance(n, int) and isinstance(k, int)):
         return False
     tasks = -(-m // turned_rows(shape))
     if shape.lanes == 1 or m < FILLED * tasks * turned_rows(shape) or not SHALLOW <= k <= DEPTH:
         return False
-    return tasks == 1 or n * k * shape.dtype.size <= CACHED_BYTES
+    size = n * k * shape.dtype.size
+    if n >= 2 * shape.columns and size <= NEAR_BYTES:
+        return False
+    return tasks == 1 or size <= CACHED_BYTES
 
 
 def _task_columns(shape: TileShape) -> int:

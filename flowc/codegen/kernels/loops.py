@@ -6,38 +6,32 @@ In: a cluster of elementwise ops, views and reductions. Out: a Launch. Three for
 - rows: all reductions fold the same axes, among them the last one. A worker takes whole rows; each
   stage is one loop over a row, so that softmax or layer norm is one kernel that reads a row once.
   On a GPU a row may have several lanes, threads that take its elements in turn;
-- columns: the last axis is kept. A worker takes a block of columns and adds rows to it.
+- columns: the last axis is kept, or short runs of elements are folded behind it. A worker takes a
+  block of columns and adds rows to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 
-import numpy as np
-
-from flowc import dtypes
 from flowc.codegen.kernels.builder import (
     INLINE_SIZES,
     LOCAL,
-    compare,
     int_name,
     int_number,
     int_op,
     int_sum,
 )
 from flowc.codegen.kernels.cluster import (
-    ClusterLowering,
-    broadcast_index,
     known_product,
-    row_major,
     unravel,
 )
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.nest import ACROSS, FOLD, Apply, Carve, Index, Load, Name, Scalar
+from flowc.codegen.kernels.nest import Carve, Load, Name
 from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
+from flowc.codegen.kernels.reducing import Reducing, full_index
 from flowc.codegen.kernels.row_stages import kept_values, stages_of
 from flowc.codegen.target import Target
 from flowc.dtypes import DType
@@ -45,9 +39,6 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, minimum, product, symbol
 from flowc.ir.lowering import Reduction
 from flowc.ir.scalar import held_dtype
-from flowc.ir.scalar_body import ScalarBody
-
-_NEUTRAL = {"add": 0, "mul": 1, "and": True, "or": False}
 
 
 def loop_launch(node: Node, target: Target) -> Launch:
@@ -56,128 +47,27 @@ def loop_launch(node: Node, target: Target) -> Launch:
     reductions = [n for n in body.nodes if isinstance(n.lowering, Reduction)]
     if not reductions:
         return pointwise_launch(node, body, target)
-    first = reductions[0]
-    lowering = first.lowering
-    assert isinstance(lowering, Reduction)
-    rank = first.inputs[0].type.rank
-    if rank - 1 in lowering.axes or not lowering.axes or rank == 0:
-        return _rows(node, body, reductions, target)
-    return _columns(node, body, reductions, target)
-
-
-class Reducing:
-    """What the row and column forms share: axes, accumulators, stages."""
-
-    def __init__(
-        self, node: Node, body: Computation, reductions: Sequence[Node], target: Target
-    ) -> None:
-        self.node = node
-        self.choices = target.choices
-        self.body = body
-        self.reductions = list(reductions)
-        self.c = ClusterLowering(body, node.inputs, self.choices.tells_places)
-        self.lowerings = {n: n.lowering for n in reductions if isinstance(n.lowering, Reduction)}
-        first = reductions[0]
-        self.axes = self.lowerings[first].axes
-        self.full = first.inputs[0].dims
-        self.kept = tuple(d for d in range(len(self.full)) if d not in self.axes)
-        self.lanes = 1
-
-    @property
-    def lane(self) -> Index:
-        """The number of the lane."""
-        return int_name("lane") if self.lanes > 1 else int_number(0)
-
-    def prepared(self, node: Node, index: tuple[Dim, ...]) -> Scalar:
-        """What joins the running total at one index of the full space."""
-        lowering = self.lowerings[node]
-        k = self.c.k
-        operands = [
-            self.c.element(v, broadcast_index(v.dims, self.full, index)) for v in node.inputs
-        ]
-        x = lowering.prepare(k, *operands) if lowering.prepare is not None else operands[0]
-        if lowering.accumulator is not None:
-            x = k.cast(x, lowering.accumulator)
-        return held(x)
-
-    def accumulator_dtype(self, node: Node) -> DType:
-        body: ScalarBody | None = node.attrs["prepare"]
-        dtype = node.inputs[0].type.dtype if body is None else body.dtype
-        return held_dtype(self.lowerings[node].accumulator or dtype)
-
-    def finished(self, node: Node, total: Scalar) -> Scalar:
-        lowering = self.lowerings[node]
-        k = self.c.k
-        if lowering.finish is not None:
-            total = lowering.finish(k, total, self.count(total.dtype))
-        if lowering.empty is not None:
-            total = self._unless_empty(total, lowering.empty)
-        return k.cast(total, node.output.type.dtype)
-
-    def count(self, dtype: DType) -> Scalar:
-        dims = product(self.full[a] for a in self.axes)
-        if isinstance(dims, int):
-            return self.c.k.const(dims, dtype)
-        return self.c.k.cast(self.c.k.index_value(dims, dtypes.i64), dtype)
-
-    def _unless_empty(self, total: Scalar, empty: Any) -> Scalar:
-        dims = product(self.full[a] for a in self.axes)
-        k = self.c.k
-        if isinstance(dims, int):
-            return k.const(empty, total.dtype) if dims == 0 else total
-        some = k.gt(k.index_value(dims, dtypes.i64), 0)
-        return k.select(some, total, k.const(empty, total.dtype))
-
-    def row_index(self, value: Value, kept_index: Sequence[Dim]) -> tuple[Dim, ...]:
-        """The index of a value that has one element a row, for an index of the kept dims."""
-        if len(value.dims) == len(kept_index):
-            return tuple(kept_index)
-        if len(value.dims) == len(self.full):
-            by_dim = dict(zip(self.kept, kept_index))
-            return tuple(by_dim.get(d, 0) for d in range(len(self.full)))
-        flat = row_major(tuple(self.full[d] for d in self.kept), kept_index)
-        return unravel(flat, value.dims)
-
-    def combine(self, node: Node, total: Scalar, x: Scalar, either: bool = False) -> Apply:
-        """The running total with one more element; `either`: of zeros of both signs the largest,
-        and the smallest, may be either."""
-        how = self.lowerings[node].combine
-        suffix = "_either" if either and how in ("max", "min") else ""
-        return Apply(f"{FOLD}{how}{suffix}", (total, x), x.dtype)
-
-    def first_lane(self) -> AbstractContextManager[None]:
-        """Statements that one lane does for all."""
-        if self.lanes == 1:
-            return nullcontext()
-        return self.c.nest.when(compare("eq", self.lane, int_number(0)))
-
-    def join_lanes(self, node: Node, total: Name) -> None:
-        """The totals of all lanes become one, which each of them has."""
-        if self.lanes > 1:
-            op = f"{ACROSS}{self.lowerings[node].combine}"
-            joined = Apply(op, (total, int_number(self.lanes)), total.dtype)
-            self.c.nest.assign(total.name, joined)
-
-    def neutral(self, node: Node, dtype: DType) -> Scalar:
-        how = self.lowerings[node].combine
-        value = _NEUTRAL[how] if how in _NEUTRAL else _extreme(dtype, how)
-        return self.c.k.const(value, dtype)
-
-
-def held(x: Scalar) -> Scalar:
-    """The scalar as it is computed: f16 and bf16 add up in f32."""
-    return Name(x.name, held_dtype(x.dtype)) if isinstance(x, Name) else x
-
-
-def _extreme(dtype: DType, how: str) -> Any:
-    if dtype.is_floating:
-        return -np.inf if how == "max" else np.inf
-    limits = np.iinfo(dtype.numpy)
-    return limits.min if how == "max" else limits.max
-
-
-def _rows(node: Node, body: Computation, reductions: Sequence[Node], target: Target) -> Launch:
     r = Reducing(node, body, reductions, target)
+    form = _columns if _is_by_columns(r) else _rows
+    return form(r, target)
+
+
+def _is_by_columns(r: Reducing) -> bool:
+    if not r.axes or not r.full:
+        return False
+    if len(r.full) - 1 not in r.axes:
+        return True
+    apart, run = r.runs()
+    size, stages = known_product(run), stages_of(r.body, r.lowerings)
+    is_short = size is not None and size <= r.choices.sum_block and r.choices.inner_loops
+    in_one_stage = not any(stages[n] for n in r.reductions)
+    return (
+        is_short and bool(apart) and in_one_stage and all(v.dims != r.full for v in r.body.results)
+    )
+
+
+def _rows(r: Reducing, target: Target) -> Launch:
+    body, reductions = r.body, r.reductions
     c, nest = r.c, r.c.nest
     stages = stages_of(body, r.lowerings)
     kept = [r.full[d] for d in r.kept]
@@ -224,7 +114,7 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node], target: Tar
         total = minimum(total, total * row)  # of empty rows there may be any number
     grain = r.choices.grain(cost.element, row)
     tail = ("begin", "end", "lane", "lanes")[: 4 if r.lanes > 1 else 2]
-    return c.launch(target, node.outputs, total, grain, scratch, node, tail, lanes=r.lanes)
+    return c.launch(target, r.node.outputs, total, grain, scratch, r.node, tail, lanes=r.lanes)
 
 
 def _row_name(cached: Sequence[Value], value: Value) -> str:
@@ -249,27 +139,28 @@ def _row_loop(
     blocked = bool(folding) and any(
         r.lowerings[n].combine == "add" and kinds[n].is_floating for n in folding
     )
-    size = known_product([row])
-    inner = [r.full[a] for a in r.axes]
-    position, i = symbol(f"{LOCAL}i", row), int_name("i")
-    # A loop of a length that LLVM does not know stays one: elements meet in the same order in every
-    # row. A short one is written out, and rows become vectors, as many as are computed at once.
-    in_one_order = not (isinstance(row, int) and row < INLINE_SIZES)
+    apart, adjacent = r.runs()
+    runs, run = product(apart), product(adjacent)
+    size = known_product([run])
+    place = symbol(f"{LOCAL}i", run)
+    of_run: Dim = symbol(f"{LOCAL}run", runs) if apart else 0
+    position = nest.index(of_run * run + place)
+    in_one_order = _is_in_one_order(run)
 
     def loop_body() -> None:
-        places = unravel(position, tuple(inner))
+        places = [*unravel(of_run, apart), *unravel(place, adjacent)]
         # Where all of a row is one element, its results are known at the very same index.
-        folded = [0 if size == 1 else i for size, i in zip(inner, places)]
+        folded = [0 if size == 1 else at for size, at in zip([*apart, *adjacent], places)]
         index = full_index(r, kept_index, folded)
         restored = []
         for value in cached:
             if stages[value.node] < stage:
-                x = nest.let(Load(_row_name(cached, value), i, held_dtype(value.type.dtype)))
-                c.rows[value] = (index, Name(x.name, value.type.dtype))
+                kept = Load(_row_name(cached, value), position, held_dtype(value.type.dtype))
+                c.rows[value] = (index, Name(nest.let(kept).name, value.type.dtype))
                 restored.append(value)
         for value in cached:
             if stages[value.node] == stage:
-                nest.store(_row_name(cached, value), i, c.element(value, index))
+                nest.store(_row_name(cached, value), position, c.element(value, index))
         for n in folding:
             x = r.prepared(n, index)
             name = f"{'part' if blocked else 'a'}{r.reductions.index(n)}"
@@ -279,48 +170,69 @@ def _row_loop(
         for value in restored:
             del c.rows[value]
 
-    if not blocked:
-        with nest.loop("i", r.lane, nest.size(row), r.lanes):
+    def loop_of_run() -> None:
+        with nest.loop("i", r.lane, nest.size(run), r.lanes):
             loop_body()
-        return
-    partial = {n: Name(f"part{r.reductions.index(n)}", kinds[n]) for n in folding}
+
     together = r.choices.sum_block * r.lanes
-    if size is not None and size <= together:
-        for n in folding:
-            nest.declare(partial[n].name, r.neutral(n, kinds[n]))
-        with nest.loop("i", r.lane, nest.size(row), r.lanes):
+    is_short = size is not None and size <= together
+    all_runs = nest.loop("run", int_number(0), nest.size(runs)) if apart else nullcontext()
+    if not blocked:
+        with all_runs, nest.loop("i", r.lane, nest.size(run), r.lanes):
             loop_body()
-        _join_parts(r, partial)
-        return
-    with nest.loop("block", int_number(0), nest.size(row), together):
-        for n in folding:
-            nest.declare(partial[n].name, r.neutral(n, kinds[n]))
-        stop = nest.declare("stop", int_sum("block", together))
-        nest.assign("stop", int_op("smaller", stop, nest.size(row)))
-        first = int_sum("block", "lane") if r.lanes > 1 else int_name("block")
-        with nest.loop("i", first, stop, r.lanes):
+    elif is_short and apart:
+        together = max(1, together // max(1, size or 1))
+        blocks = nest.loop("block", int_number(0), nest.size(runs), together)
+        with blocks, _parts(r, kinds):
+            several = nest.loop("run", int_name("block"), _end_of_block(r, together, runs))
+            with several, nest.loop("i", int_number(0), nest.size(run)):
+                loop_body()
+    elif is_short:
+        with _parts(r, kinds), nest.loop("i", r.lane, nest.size(run), r.lanes):
             loop_body()
-        _join_parts(r, partial)
+    else:
+        blocks = nest.loop("block", int_number(0), nest.size(run), together)
+        with all_runs, blocks, _parts(r, kinds):
+            first = int_sum("block", "lane") if r.lanes > 1 else int_name("block")
+            with nest.loop("i", first, _end_of_block(r, together, run), r.lanes):
+                loop_body()
 
 
-def _join_parts(r: Reducing, partial: dict[Node, Name]) -> None:
-    for n, part in partial.items():
+def _is_in_one_order(row: Dim) -> bool:
+    """A loop of a length that LLVM does not know stays one: elements meet in the same order in
+    every row. A short one is written out, and rows become vectors, as many as are computed at once.
+    """
+    return not (isinstance(row, int) and row < INLINE_SIZES)
+
+
+def _end_of_block(r: Reducing, together: int, size: Dim) -> Name:
+    nest = r.c.nest
+    stop = nest.declare("stop", int_sum("block", together))
+    nest.assign("stop", int_op("smaller", stop, nest.size(size)))
+    return stop
+
+
+@contextmanager
+def _parts(r: Reducing, kinds: Mapping[Node, DType]) -> Iterator[None]:
+    """Sums of a part of a row, which are added to those of the row behind it."""
+    nest = r.c.nest
+    parts = {n: Name(f"part{r.reductions.index(n)}", kind) for n, kind in kinds.items()}
+    for n, part in parts.items():
+        nest.declare(part.name, r.neutral(n, part.dtype))
+    yield
+    for n, part in parts.items():
         total = Name(f"a{r.reductions.index(n)}", part.dtype)
-        r.c.nest.assign(total.name, r.combine(n, total, part))
+        nest.assign(total.name, r.combine(n, total, part))
 
 
-def full_index(r: Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) -> tuple[Dim, ...]:
-    by_dim: dict[int, Dim] = dict(zip(r.kept, kept_index))
-    by_dim |= dict(zip(r.axes, folded))
-    return tuple(by_dim[d] for d in range(len(r.full)))
-
-
-def _columns(node: Node, body: Computation, reductions: Sequence[Node], target: Target) -> Launch:
-    """Reductions that keep the last axis: blocks of columns, rows added to them one by one."""
-    r = Reducing(node, body, reductions, target)
-    block = r.choices.column_block
+def _columns(r: Reducing, target: Target) -> Launch:
+    """Reductions that keep the last axis, or fold a short run of elements behind the last one that
+    they keep: blocks of columns, rows added to them one by one."""
+    body, reductions = r.body, r.reductions
     c, nest = r.c, r.c.nest
-    last_folded = max(r.axes)
+    apart, run = r.runs()
+    block = max(1, r.choices.column_block // (known_product(run) or 1))
+    last_folded = r.axes[len(apart) - 1]
     columns = [d for d in r.kept if d > last_folded]
     outer = [d for d in r.kept if d < last_folded]
     width = product(r.full[d] for d in columns)
@@ -345,14 +257,22 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node], target: 
         with nest.loop("i", start, stop):
             for i, n in enumerate(reductions):
                 nest.store(f"a{i}", place, r.neutral(n, kinds[n]))
-        folded = [r.full[a] for a in r.axes]
-        row = symbol(f"{LOCAL}r", product(folded))
-        by_row = unravel(row, tuple(folded))
-        rows = nest.loop("r", int_number(0), nest.size(product(folded)))
+        row = symbol(f"{LOCAL}r", product(apart))
+        of_run = symbol(f"{LOCAL}k", product(run))
+        index = full_index(r, kept_index, [*unravel(row, apart), *unravel(of_run, run)])
+        rows = nest.loop("r", int_number(0), nest.size(product(apart)))
         with rows, nest.loop("i", start, stop):
-            index = full_index(r, kept_index, by_row)
+            if run:
+                for i, n in enumerate(reductions):
+                    nest.declare(f"part{i}", r.neutral(n, kinds[n]))
+                with nest.loop("k", int_number(0), nest.size(product(run))):
+                    for i, n in enumerate(reductions):
+                        part = Name(f"part{i}", kinds[n])
+                        prepared = r.prepared(n, index)
+                        x = r.combine(n, part, prepared, _is_in_one_order(product(run)))
+                        nest.assign(part.name, x)
             for i, n in enumerate(reductions):
-                x = r.prepared(n, index)
+                x = Name(f"part{i}", kinds[n]) if run else r.prepared(n, index)
                 before = nest.let(Load(f"a{i}", place, kinds[n]))
                 nest.store(f"a{i}", place, nest.let(r.combine(n, before, x)))
         with nest.loop("i", start, stop):
@@ -364,5 +284,5 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node], target: 
                 c.store(value, index, c.element(value, index))
     total = product(r.full[d] for d in outer) * blocks
     cost = body_cost(body).element * block
-    grain = r.choices.grain(cost, product(folded))
-    return c.launch(target, node.outputs, total, grain, scratch, node)
+    grain = r.choices.grain(cost, product(r.full[a] for a in r.axes))
+    return c.launch(target, r.node.outputs, total, grain, scratch, r.node)

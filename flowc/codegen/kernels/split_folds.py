@@ -14,9 +14,9 @@ from dataclasses import replace
 from flowc.codegen.kernels.builder import LOCAL, int_name, int_op
 from flowc.codegen.kernels.cluster import row_major, unravel
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch
-from flowc.codegen.kernels.loops import Reducing, full_index
 from flowc.codegen.kernels.nest import Carve, Load, Name
 from flowc.codegen.kernels.pointwise import split_flat
+from flowc.codegen.kernels.reducing import Reducing, full_index
 from flowc.codegen.kernels.row_stages import stages_of
 from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node

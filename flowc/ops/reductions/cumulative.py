@@ -110,6 +110,23 @@ def _by_lanes(native: Native) -> Native | None:
 def fold_kernel(x, axis, out, count, inner, begin, end):
     """Running folds of the columns [begin, end), each `count` long with stride `inner`."""
     column = begin
+    while inner == 1 and column < end:
+        # A row: what it comes to waits in a register.
+        at = column * count + (count - 1 if REVERSE else 0)
+        total = elem(NOTHING)
+        for step in range(count):
+            if EXCLUSIVE:
+                out[at] = total
+            if step == 0 and not EXCLUSIVE:
+                total = x[at]
+            elif PRODUCT:
+                total = total * x[at]
+            else:
+                total = total + x[at]
+            if not EXCLUSIVE:
+                out[at] = total
+            at += -1 if REVERSE else 1
+        column += 1
     while column < end:
         start = column // inner * count * inner + column % inner
         width = inner - column % inner
