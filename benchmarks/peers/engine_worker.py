@@ -119,8 +119,8 @@ class OpenVino:
         }
         compiled = core.compile_model(model, "CPU", settings)
         request = compiled.create_infer_request()
-        places = [ports[n].get_index() for n in feeds if n in ports]
-        values = dict(zip(places, given.values()))
+        places = {name: i for i, port in enumerate(compiled.inputs) for name in port.names}
+        values = {places[n]: v for n, v in feeds.items() if n in places}
         by_name = {name: port for port in compiled.outputs for name in port.names}
         results = [by_name.get(n) or by_name[n.removesuffix(":0")] for n in fetches]
 

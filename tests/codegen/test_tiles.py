@@ -47,7 +47,7 @@ from flowc.codegen.cpu.packing import (
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.ir.builder import Builder
-from flowc.ir.dims import Symbol, evaluate, parse_dim, symbol
+from flowc.ir.dims import Dim, Symbol, evaluate, parse_dim, symbol
 from flowc.ir.lowering import Convolution
 from flowc.ir.types import tensor_type
 from flowc.options import Options
@@ -296,7 +296,7 @@ def test_few_panels_are_shared_evenly() -> None:
     assert parts_of_blocks(source, sizes | {"n": 2048}) == 1
     pointwise = pointwise_source(shape_for(dtypes.f32, 512), 0)
     for m, parts in ((196, 3), (200, 1), (0, 1)):
-        assert parts_of_blocks(pointwise, {"m": m, "n": 64}) == parts
+        assert parts_of_blocks(pointwise, {"batch": 1, "m": m, "n": 64}) == parts
     assert parts_of_blocks(turned_source(shape_for(dtypes.f32, 512)), {"m": 32, "n": 64}) == 1
 
 
@@ -457,8 +457,20 @@ def test_windows_of_one_pixel(bits: int, dtype: dtypes.DType) -> None:
             x, w = values((m, channels), dtype), values((channels, n), dtype, 1)
             y = np.full((m, n), 77, dtype.numpy)
             packed = pack_pointwise(w, shape)
-            kernel(x, packed, y, splits=3, m=m, n=n, channels=channels, parts=2, c_stride=n)
+            sizes = {"m": m, "n": n, "channels": channels, "parts": 2, "c_stride": n}
+            kernel(x, packed, y, splits=3, batch=1, x_batch=0, w_batch=0, **sizes)
             assert_close(y, (x.astype(np.float64) @ w).astype(dtype.numpy), channels)
+
+
+def test_windows_of_one_pixel_are_products_of_a_batch() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    x, w = values((3, 29, 7), dtypes.f32), values((3, 7, 64), dtypes.f32, 1)
+    y = np.full((3, 29, 64), 77, np.float32)
+    packed = np.stack([pack_pointwise(matrix, shape) for matrix in w])
+    sizes = {"batch": 3, "m": 29, "n": 64, "channels": 7, "parts": 1, "c_stride": 64}
+    kernel = Compiled(pointwise_source(shape, 0))
+    kernel(x, packed, y, splits=2, x_batch=29 * 7, w_batch=7 * 64, **sizes)
+    assert_close(y, np.matmul(x.astype(np.float64), w).astype(np.float32), 7)
 
 
 def test_which_convolutions_read_pixels_where_they_are() -> None:
@@ -492,11 +504,21 @@ def test_which_products_read_their_rows_where_they_are() -> None:
         assert product_kernels(m, n, k) == [entry]
 
 
-def product_kernels(m: int, n: int, k: int) -> list[str]:
-    """The names of the kernels of a product with known weights, for AVX-512."""
+def test_which_products_of_a_batch_do_so() -> None:
+    in_place, gathered = ["pack_panels", "pointwise_conv"], ["pack_panels", "gemm"]
+    assert product_kernels(128, 64, 128, of_run=True) == in_place
+    assert product_kernels(128, 60, 128, of_run=True) == gathered  # the last panel is not whole
+    assert product_kernels(57, 64, 128, of_run=True) == gathered
+    assert product_kernels(symbol("m"), 64, 128, of_run=True) == gathered
+
+
+def product_kernels(m: Dim, n: int, k: int, *, of_run: bool = False) -> list[str]:
+    """The names of the kernels of a product, of known weights or those `of_run`, for AVX-512."""
     b = Builder()
     x = b.parameter("x", tensor_type(dtypes.f32, (m, k)))
-    cluster = run_passes(b.build([b.mat_mul(x, b.const(np.ones((k, n), np.float32)))]), Options())
+    w = b.parameter("w", tensor_type(dtypes.f32, (k, n))) if of_run else None
+    right = b.const(np.ones((k, n), np.float32)) if w is None else w
+    cluster = run_passes(b.build([b.mat_mul(x, right)]), Options())
     node = next(node for node in cluster.nodes if node.op.name == "cluster")
     return [launch.kernel.entry for launch in contraction_launches(node, cpu_target("x86-64-v4"))]
 

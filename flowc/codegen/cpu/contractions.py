@@ -277,10 +277,9 @@ def _matmul(
         if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
             operands = {"x": left[0], "weights": pack_pointwise(right[0], shape)}
             operands["y"] = node.outputs[0]
-            ints |= {"channels": k}
-            source = pointwise_source(
-                shape, right.shape[-1] % shape.columns, finish.hook, extra=finish.extra
-            )
+            ints |= {"channels": k, "x_batch": 0, "w_batch": 0}
+            rest = right.shape[-1] % shape.columns
+            source = pointwise_source(shape, rest, finish.hook, extra=finish.extra)
             return (_launch(node, source, operands, ints, finish),)
         packed = pack_gemm_b(right, shape)
         return (_launch(node, source, {**operands, "b": packed}, ints, finish),)
@@ -289,6 +288,13 @@ def _matmul(
     pack = _pack_launch(
         node, b, shape, (count, k, n), (b1, k * n), workspace, transposed=lowering.transpose_b
     )
+    whole_panels = isinstance(n, int) and n % shape.columns == 0
+    is_plain = whole_panels and not lowering.transpose_a and lowering.pieces == 1
+    if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
+        operands = {"x": left[0], "weights": WORKSPACE, "y": node.outputs[0]}
+        ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": ints["b_batch"]}
+        source = pointwise_source(shape, 0, finish.hook, extra=finish.extra)
+        return (pack, _launch(node, source, operands, ints, finish, workspace))
     return (pack, _launch(node, source, operands | {"b": WORKSPACE}, ints, finish, workspace))
 
 
@@ -387,6 +393,7 @@ def _convolution(
         return (_launch(node, source, operands, ints, finish),)
     if way.name == POINTWISE and constant is not None:
         ints |= {"m": product(image[:-1]), "n": n, "channels": channels, "c_stride": n}
+        ints |= {"batch": 1, "x_batch": 0, "w_batch": 0}
         operands["weights"] = pack_pointwise(constant, shape)
         rest = constant.shape[-1] % shape.columns
         source = pointwise_source(shape, rest, finish.hook, extra=finish.extra)

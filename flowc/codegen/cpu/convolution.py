@@ -287,16 +287,16 @@ def pointwise_source(
     name: str = "pointwise_conv",
     extra: Sequence[Argument] = (),
 ) -> ContractionSource:
-    """y[m, n] = x[m, channels] x weights[channels, n], packed by `pack_pointwise`: what a window of
-    one pixel makes of it. `rest`: the columns behind the last whole panel.
+    """y[batch, m, n] = x[batch, m, channels] x weights[batch, channels, n], packed by
+    `pack_pointwise`: what a window of one pixel makes of it. `rest`: the columns behind the last
+    whole panel.
 
-    Arguments: `x, weights, y` and the pointers of `extra`; `m n channels parts c_stride`; the
-    indices of `extra`; `begin, end`. Every output is one chain of multiply-adds over the channels
-    in order.
+    Arguments: `x, weights, y` and the pointers of `extra`; `batch m n channels parts c_stride`;
+    `x_batch w_batch` (elements from one batch entry to the next); the indices of `extra`; `begin,
+    end`. Every output is one chain of multiply-adds over the channels in order.
     """
-    arguments = arguments_of(
-        shape, "x weights y", ["m", "n", "channels", "parts", "c_stride"], extra
-    )
+    sizes = ["batch", "m", "n", "channels", "parts", "c_stride", "x_batch", "w_batch"]
+    arguments = arguments_of(shape, "x weights y", sizes, extra)
     height = _height(shape, rest or shape.columns)
     rows = max(1, POINTWISE_ROWS // height) * height
     routine = Routine(
@@ -306,22 +306,25 @@ def pointwise_source(
         lambda b, values: _emit_pointwise(b, values, shape, rest),
     )
     product_call = """
+        first = entry * m
         call_product(
-            product, advance(x, row_begin * channels), advance(weights, column_begin * channels),
-            advance(y, row_begin * c_stride + column_begin), channels, c_stride,
+            product, advance(x, entry * x_batch + row_begin * channels),
+            advance(weights, entry * w_batch + column_begin * channels),
+            advance(y, (first + row_begin) * c_stride + column_begin), channels, c_stride,
             row_end - row_begin, column_end - column_begin)
         """
-    finish = epilogue(8, ("row_begin", "row_end"), ("column_begin", "column_end"))
+    rows_done = "(first + row_begin)", "(first + row_end)"
+    finish = epilogue(8, rows_done, ("column_begin", "column_end"))
     bound = {"product": routine, "block_rows": rows}
     text = function_text(
         name,
         arguments,
         indented(block_bounds(shape, "block_rows"), 4),
-        each_block(shape, "whole", product_call),
+        each_block(shape, "entry", product_call),
         *finish,
         bound=bound,
     )
-    tasks = block_count(shape, "m", rows)
+    tasks = f"batch * {block_count(shape, 'm', rows)}"
     known = {"advance": advance, "least": least, "ceil_div": ceil_div}
     known["call_product"] = routine_call(shape.dtype, _POINTWISE)
     cut = RowCut("m", rows, height, is_even=True)  # a part of fewer rows goes one by one
