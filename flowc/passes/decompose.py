@@ -78,6 +78,9 @@ def _widened(m: Match) -> list[Value]:
 FEW_CHANNELS = 16  # that fill no vector: a kernel that writes pixel by pixel is slow for fewer
 MANY_CHANNELS = 64  # with more, what it writes counts for little
 WRITTEN = 2000  # multiplications that take as long as it takes to write a pixel
+WINOGRAD_WINDOWS = ((2, 2), (3, 3))
+WHOLE_CHANNELS = 8  # and multiples of it fill vectors, or half ones
+MANY_PIXELS = 14 * 14  # share weights that are transformed
 
 
 def _is_plain(m: Match) -> bool:
@@ -97,10 +100,21 @@ def _costs_less_plain(node: Node, lowering: Convolution) -> bool:
     *window, channels, inputs = node.inputs[1].dims
     if not (isinstance(channels, int) and isinstance(inputs, int)):
         return False
-    taps = math.prod(int(ceildiv(n, s)) for n, s in zip(window, lowering.strides))
+    of_phase = tuple(int(ceildiv(n, s)) for n, s in zip(window, lowering.strides))
+    if of_phase in WINOGRAD_WINDOWS and _fills_tiles(node, channels, inputs):
+        return True  # half of the multiplications, or less
+    taps = math.prod(of_phase)
     zeros = taps - math.prod(int(n) for n in window) / math.prod(lowering.strides)
     few = channels <= MANY_CHANNELS and zeros * channels * inputs <= WRITTEN
     return few or channels < FEW_CHANNELS
+
+
+def _fills_tiles(node: Node, channels: int, inputs: int) -> bool:
+    """Whether a processor has a Winograd convolution for what all phases are together."""
+    image = node.inputs[0]
+    pixels = math.prod(d for d in image.dims[1:-1] if isinstance(d, int))
+    fill = channels % WHOLE_CHANNELS == inputs % WHOLE_CHANNELS == 0
+    return image.type.dtype is dtypes.f32 and fill and pixels >= MANY_PIXELS
 
 
 def _has_phases(node: Node, lowering: Convolution) -> bool:

@@ -25,7 +25,9 @@ from flowc.ir.rewrite import Rewriter, refined, rewrite_nodes
 from flowc.ir.types import is_repeated
 from flowc.options import Options
 
-GROWTH_LIMIT = 1 << 16  # bytes that a folded result may have beyond its inputs'
+# A folded result may have so many times the bytes of its inputs, and so many more: weights that are
+# filled up with zeros stay known.
+GROWTH, GROWTH_LIMIT = 2, 1 << 16
 SHARE = 4  # of the memory that there is, the part that the results of a sweep may take
 
 
@@ -95,7 +97,7 @@ def _fold(b: Rewriter, node: Node, room: _Room | None) -> Value | Sequence[Value
     if not all(t.is_static for t in node.types) or rounds_otherwise(node):
         return None
     grown = sum(int(t.size) * t.dtype.size for t in node.types)
-    if grown > GROWTH_LIMIT + sum(a.nbytes for a in arrays):
+    if grown > GROWTH_LIMIT + GROWTH * sum(a.nbytes for a in arrays):
         return None
     filled = sum(a.nbytes for a in arrays if is_repeated(a))  # references may hold these in full
     if room is not None and not room.take(grown + filled):

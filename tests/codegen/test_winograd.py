@@ -46,6 +46,10 @@ TILES = [
     ((3, 3), (4, 4), 8e-6, 1, (1, 1)),
     ((3, 3), (2, 2), 2e-6, 2, (1, 1)),
     ((3, 3), (4, 4), 8e-6, 1, (2, 3)),
+    ((2, 2), (3, 3), 2e-6, 1, (1, 1)),
+    ((4, 4), (3, 3), 8e-6, 1, (1, 1)),
+    ((4, 4), (3, 3), 2e-6, 2, (1, 1)),
+    ((5, 5), (2, 2), 4e-6, 2, (1, 1)),
     ((5, 5), (2, 2), 8e-6, 1, (1, 1)),
     ((1, 7), (1, 4), 8e-6, 1, (1, 1)),
     ((7, 1), (2, 1), 4e-6, 1, (1, 1)),
@@ -194,6 +198,24 @@ def test_channels_that_fill_half_vectors() -> None:
     np.testing.assert_allclose(y, right, rtol=0, atol=8e-6 * right.max())
 
 
+@pytest.mark.parametrize(("taps", "channels"), [(3, 72), (4, 16), (5, 32)])
+def test_phases_of_transposed_convolutions(taps: int, channels: int) -> None:
+    """Of 3 x 3 taps in steps of two, 2 x 2 see a pixel, some of them zeros; weights stay known."""
+    rng, sizes = np.random.default_rng(taps), np.array([1, 30, 36, channels], np.int32)
+    dy = rng.standard_normal((1, 15, 18, 64)).astype(np.float32)
+    w = (rng.standard_normal((taps, taps, channels, 64)) / 20).astype(np.float32)
+    attrs = {"strides": (1, 2, 2, 1), "padding": "SAME"}
+    b = Builder()
+    given = b.parameter("dy", tensor_type(dtypes.f32, dy.shape))
+    c = b.build([b.conv2d_backprop_input(b.const(sizes), b.const(w), given, **attrs)])
+    report = Report()
+    program = compile_computation(c, Options(), plain_spec(c), report=report)
+    assert {k.entry for k in report.stages.kernels.values()} == {"winograd", "kernel"}
+    (dx,) = Executable(program, 1).run([dy])
+    (right,) = reference("conv2d_backprop_input", sizes, w.astype(float), dy.astype(float), **attrs)
+    np.testing.assert_allclose(dx, right, rtol=0, atol=8e-6 * np.abs(right).max())
+
+
 def test_matrices_make_convolutions_of_polynomials() -> None:
     """Weights transformed, times an input transformed, is the sum of products for each output, in
     whole numbers that f64 holds exactly."""
@@ -265,6 +287,8 @@ CHOICES = [
     ((16, 16, 7), None),
     ((64, 60, 56), None),
     ((24, 24, 64), 4),
+    ((64, 128, 60, (2, 2)), 3),
+    ((64, 64, 28, (4, 4)), 3),
     ((512, 24, 38), 4),
     ((3, 64, 224), None),
     ((0, 32, 56), None),
@@ -278,6 +302,8 @@ def test_choices() -> None:
     assert chosen(256, 256, 14, bits=256) == 2
     assert chosen(64, 64, 56, stride=2) == 2
     assert chosen(64, 64, 56, stride=3) is None
+    assert chosen(64, 128, 32, (4, 4), stride=2) == 3
+    assert chosen(64, 128, 28, (5, 5), stride=2) == 2
     # Every image of a batch adds tiles that share the weights; one that is not known has one.
     assert chosen(256, 256, 14, batch=8) == 4
     assert chosen(256, 256, 14, batch=symbol("batch")) == 2

@@ -26,7 +26,9 @@ from flowc.ir.lowering import Convolution
 # Outputs of a tile along each axis, by window, the fewest first: those whose error is small. Of
 # windows that move by one pixel, then of those that move by two.
 OUTPUTS = {
+    (2, 2): ((3, 3),),
     (3, 3): ((2, 2), (4, 4)),
+    (4, 4): ((3, 3),),
     (5, 5): ((2, 2),),
     (1, 3): ((1, 2), (1, 4)),
     (3, 1): ((2, 1), (4, 1)),
@@ -35,7 +37,7 @@ OUTPUTS = {
     (1, 7): ((1, 2), (1, 4)),
     (7, 1): ((2, 1), (4, 1)),
 }
-STRIDED_OUTPUTS = {(3, 3): ((2, 2),)}
+STRIDED_OUTPUTS = {(3, 3): ((2, 2),), (4, 4): ((3, 3),), (5, 5): ((2, 2),)}
 WEIGHTS = 2  # elements that are multiplied and added while a byte of weights comes from memory
 GAIN = 0.85  # of the cost of a simpler way, at most
 
