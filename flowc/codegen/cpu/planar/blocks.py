@@ -21,7 +21,7 @@ USES = 4  # of an element of the input, at least: else taking planes apart costs
 FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
 # Elements from one pixel to the next, at most, of lines for any number of outputs, and for those of
 # two panels: more panels share what is gathered.
-LINE_STRIDE, NARROW_STRIDE = 8, 256
+LINE_STRIDE, NARROW_STRIDE = 12, 256
 TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these,
 FEWEST_LINES = 1  # or than this, of lines that are many sums for each element
 SLICES = 8  # of a task, at most
