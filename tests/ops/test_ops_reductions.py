@@ -160,6 +160,19 @@ def test_arg_extremum(name: str, values: list[float], expected: int) -> None:
     assert found == expected and found.dtype == np.int64
 
 
+@pytest.mark.parametrize("name", ["arg_max", "arg_min"])
+def test_of_equal_elements_of_a_row_the_first_counts(name: str) -> None:
+    rng = np.random.default_rng(3)
+    for count in (1, 3, 4, 5, 11, 18):
+        rows = rng.integers(0, 3, (60, count)).astype(np.float32)
+        rows[rng.random(rows.shape) < 0.1] = NAN
+        (found,) = both(name, rows, np.array(1, np.int32))
+        fill = -INF if name == "arg_max" else INF
+        known = np.where(np.isnan(rows), fill, rows)
+        expected = known.argmax(1) if name == "arg_max" else known.argmin(1)
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_arg_extremum_of_nothing() -> None:
     with pytest.raises(ShapeError, match=r"Reduction axis 0 is empty in shape \[0,3\]"):
         infer("arg_max", ("f32", (0, 3)), np.array(0, np.int32))

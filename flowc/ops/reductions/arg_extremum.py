@@ -90,8 +90,60 @@ def _by_lanes(native: Native) -> Native | None:
 @on_gpu(ByThreads(_by_lanes, LANES))
 def arg_kernel(x, axis, output, count, inner, begin, end):
     """One output element a step: the first index of the largest (or smallest) element beyond LIMIT,
-    else 0."""
-    for position in range(begin, end):
+    else 0. Of a row, every fourth element by itself: no comparison waits for the one before."""
+    for position in range(begin, end if inner == 1 else begin):
+        start = position * count
+        best0 = x[start]
+        beyond = best0 > LIMIT if LARGEST else best0 < LIMIT
+        if not beyond:
+            best0 = LIMIT
+        best1 = best0
+        best2 = best0
+        best3 = best0
+        place0 = 0
+        place1 = 0
+        place2 = 0
+        place3 = 0
+        for i in range(0, count - 3, 4):
+            element = x[start + i]
+            if element > best0 if LARGEST else element < best0:
+                best0 = element
+                place0 = i
+            element = x[start + i + 1]
+            if element > best1 if LARGEST else element < best1:
+                best1 = element
+                place1 = i + 1
+            element = x[start + i + 2]
+            if element > best2 if LARGEST else element < best2:
+                best2 = element
+                place2 = i + 2
+            element = x[start + i + 3]
+            if element > best3 if LARGEST else element < best3:
+                best3 = element
+                place3 = i + 3
+        for i in range(count // 4 * 4, count):
+            element = x[start + i]
+            if element > best0 if LARGEST else element < best0:
+                best0 = element
+                place0 = i
+        # Of equals the first counts.
+        if best1 > best0 if LARGEST else best1 < best0:
+            best0 = best1
+            place0 = place1
+        elif best1 == best0 and place1 < place0:
+            place0 = place1
+        if best3 > best2 if LARGEST else best3 < best2:
+            best2 = best3
+            place2 = place3
+        elif best3 == best2 and place3 < place2:
+            place2 = place3
+        if best2 > best0 if LARGEST else best2 < best0:
+            best0 = best2
+            place0 = place2
+        elif best2 == best0 and place2 < place0:
+            place0 = place2
+        output[position] = place0
+    for position in range(end if inner == 1 else begin, end):
         start = position // inner * count * inner + position % inner
         best = x[start]
         chosen = 0

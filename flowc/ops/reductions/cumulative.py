@@ -113,19 +113,17 @@ def fold_kernel(x, axis, out, count, inner, begin, end):
     while inner == 1 and column < end:
         # A row: what it comes to waits in a register.
         at = column * count + (count - 1 if REVERSE else 0)
-        total = elem(NOTHING)
-        for step in range(count):
-            if EXCLUSIVE:
-                out[at] = total
-            if step == 0 and not EXCLUSIVE:
-                total = x[at]
-            elif PRODUCT:
-                total = total * x[at]
-            else:
-                total = total + x[at]
-            if not EXCLUSIVE:
-                out[at] = total
+        if EXCLUSIVE:
+            out[at] = NOTHING
+        else:
+            out[at] = x[at]
+        total = out[at]
+        for _ in range(1, count):
+            before = at
             at += -1 if REVERSE else 1
+            element = x[before] if EXCLUSIVE else x[at]
+            total = total * element if PRODUCT else total + element
+            out[at] = total
         column += 1
     while column < end:
         start = column // inner * count * inner + column % inner
