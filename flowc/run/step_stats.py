@@ -63,9 +63,9 @@ def told_of_run(
 def _known(op: Operation, now: int) -> StepTimes:
     """An operation that took no time: a constant, or what follows from constants alone."""
     inputs = tuple(dict.fromkeys(t.op.name for t in op.inputs))
-    outputs = tuple((t.base_dtype, t.shape.sizes) for t in op.outputs if t.base_dtype is not None)
-    told = tuple((d, None if s is None or None in s else s) for d, s in outputs)
-    return StepTimes("known", (op.name,), op.type, inputs, now, now, told)  # type: ignore[arg-type]
+    typed = [(t.base_dtype, t.shape) for t in op.outputs]
+    outputs = tuple((dtype, shape.static_sizes) for dtype, shape in typed if dtype is not None)
+    return StepTimes("known", (op.name,), op.type, inputs, now, now, outputs)
 
 
 def _told(step: StepTimes) -> NodeTimes:

@@ -6,7 +6,7 @@ Invariant: nodes and names are TensorFlow's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,6 @@ from flowc.api.summaries.merging import scalar
 from flowc.dtypes import name_of
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
-
-MakeQueue = Callable[[list[Any], list[TensorShape]], QueueBase]
 
 
 @dataclass(frozen=True)
