@@ -1,4 +1,4 @@
-"""Queues: FIFOQueue, RandomShuffleQueue, PaddingFIFOQueue, PriorityQueue, and what runs do to them.
+"""The ops of queues: those that make one of each of `KINDS`, and what runs do to them.
 
 In: handles, components of elements. Out: host steps. Invariant: the errors are TensorFlow's.
 """
