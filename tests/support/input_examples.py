@@ -1,28 +1,21 @@
 """A call of each op of queues, readers and maps of SparseTensors, as a Session runs it.
 
-In: nothing. Out: `INPUT_EXAMPLES`, of the form of `session_examples.EXAMPLES`.
+In: nothing. Out: `INPUT_EXAMPLES`, an `ExampleTable`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from tempfile import NamedTemporaryFile
 from typing import Any
+
+from example_table import Example, ExampleTable
 
 import flowc as tf
 from flowc.ops.queues.queue_states import KINDS
 
 r: Any = tf.raw_ops
-Example = Callable[[], list[tuple[Any, Any]]]
-INPUT_EXAMPLES: dict[str, Example] = {}
-
-
-def example(*names: str) -> Callable[[Example], Example]:
-    def register(function: Example) -> Example:
-        INPUT_EXAMPLES.update(dict.fromkeys(names, function))
-        return function
-
-    return register
+INPUT_EXAMPLES = ExampleTable()
+example = INPUT_EXAMPLES.shows
 
 
 def _queue(kind: str, version: str) -> Example:
