@@ -164,6 +164,22 @@ def grow_leaves(
     return filled
 
 
+def plant_root(
+    leaves: Any, parent: Any, letter: Any, child: Any, sibling: Any, alive: Any, total: Any,
+    blank: Any, ended: Any,
+) -> None:  # fmt: skip
+    """A part of the kernel: the empty path is the only leaf."""
+    leaves[0] = 0
+    parent[0] = -1
+    letter[0] = -1
+    child[0] = -1
+    sibling[0] = -1
+    alive[0] = 1
+    total[0] = 0
+    blank[0] = 0
+    ended[0] = f64(NO_PATH)
+
+
 def entry_of(
     of: int, label: int, used: int, parent: Any, letter: Any, child: Any, sibling: Any
 ) -> tuple[int, int]:
@@ -181,6 +197,29 @@ def entry_of(
         sibling[entry] = child[of]
         child[of] = entry
     return entry, used
+
+
+def take_made(
+    leaves: Any, filled: int, used: int, parent: Any, letter: Any, child: Any, sibling: Any,
+    alive: Any, total: Any, blank: Any, ended: Any, new_blank: Any, new_ended: Any,
+    made: Any, made_of: Any, made_letter: Any, made_total: Any,
+) -> int:  # fmt: skip
+    """A part of the kernel: what was made in a step becomes the leaves; how many entries there
+    are."""
+    for i in range(filled):
+        entry = made[i]
+        if entry < 0:
+            of = made_of[i]
+            label = made_letter[i]
+            entry, used = entry_of(of, label, used, parent, letter, child, sibling)
+            new_blank[entry] = f64(NO_PATH)
+            new_ended[entry] = made_total[i]
+        leaves[i] = entry
+        alive[entry] = 1
+        total[entry] = made_total[i]
+        blank[entry] = new_blank[entry]
+        ended[entry] = new_ended[entry]
+    return used
 
 
 def write_path(
@@ -244,15 +283,7 @@ def best_paths(
             return
         used = 1
         size = 1
-        leaves[0] = 0
-        parent[0] = -1
-        letter[0] = -1
-        child[0] = -1
-        sibling[0] = -1
-        alive[0] = 1
-        total[0] = 0
-        blank[0] = 0
-        ended[0] = f64(NO_PATH)
+        plant_root(leaves, parent, letter, child, sibling, alive, total, blank, ended)
         for t in range(lengths[row]):
             at = (t * batch + row) * classes
             norm = log_of_sum(inputs, at, classes)
@@ -269,19 +300,10 @@ def best_paths(
             )  # fmt: skip
             for i in range(size):
                 alive[leaves[i]] = 0
-            for i in range(filled):
-                entry = made[i]
-                if entry < 0:
-                    of = made_of[i]
-                    label = made_letter[i]
-                    entry, used = entry_of(of, label, used, parent, letter, child, sibling)
-                    new_blank[entry] = f64(NO_PATH)
-                    new_ended[entry] = made_total[i]
-                leaves[i] = entry
-                alive[entry] = 1
-                total[entry] = made_total[i]
-                blank[entry] = new_blank[entry]
-                ended[entry] = new_ended[entry]
+            used = take_made(
+                leaves, filled, used, parent, letter, child, sibling, alive, total, blank, ended,
+                new_blank, new_ended, made, made_of, made_letter, made_total,
+            )  # fmt: skip
             size = filled
         if size < count:
             status[0] = 2
