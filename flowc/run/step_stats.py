@@ -46,7 +46,7 @@ def steps_of(graph: Graph, trace: Trace) -> list[StepTimes]:
     return [_times(graph, run) for run in sorted(told, key=lambda r: (r.start, -r.end))]
 
 
-def told_of_run(
+def metadata_of_run(
     graph: Graph, trace: Trace, has_graphs: bool, asked: Iterable[Operation] = ()
 ) -> bytes:
     """The `RunMetadata` with the times and tensors of every step that ran, in the order in which
@@ -57,7 +57,7 @@ def told_of_run(
     computed = {name for step in steps for name in step.nodes}
     now = time.time_ns()
     known = [_known(op, now) for op in dict.fromkeys(asked) if op.name not in computed]
-    return run_metadata(CPU, [_told(step) for step in (*steps, *known)], graphs)
+    return run_metadata(CPU, [_node_times(step) for step in (*steps, *known)], graphs)
 
 
 def _known(op: Operation, now: int) -> StepTimes:
@@ -68,7 +68,7 @@ def _known(op: Operation, now: int) -> StepTimes:
     return StepTimes("known", (op.name,), op.type, inputs, now, now, outputs)
 
 
-def _told(step: StepTimes) -> NodeTimes:
+def _node_times(step: StepTimes) -> NodeTimes:
     """`name = Op(inputs)`, as timelines show it; of several operations `Op+Op`."""
     name = step.nodes[-1]
     label = f"{name} = {step.ops}({', '.join(step.inputs)})"
