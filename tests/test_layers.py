@@ -48,8 +48,6 @@ PLACES = {
         "flowc.checkpoint",
         "flowc.importer",
         "flowc.graph.export",
-        "flowc.graph.meta_export",
-        "flowc.graph.saved_model_export",
         "flowc.graph.graph_def_edits",
         "flowc.graph.encode",
         "flowc.proto",

@@ -72,7 +72,7 @@ def _kind(node: Node) -> str:
 
 def _fastest(node: Node, names: Sequence[str], target: Target, store: KernelCache) -> str:
     """The way that takes the least time, the cost model's first."""
-    alone = _alone(node)
+    alone = _lone_cluster(node)
     (cluster,) = (n for n in alone.nodes if n.op.name == "cluster")
     trials = [_trial(alone, target.with_ways({cluster: name}), store) for name in names]
     seconds = measured(trials)
@@ -96,7 +96,7 @@ def measured(trials: Sequence[Trial]) -> list[float]:
     return [min(found) for found in times]
 
 
-def _alone(node: Node) -> Computation:
+def _lone_cluster(node: Node) -> Computation:
     """A Computation of one cluster. What it reads that is no constant is a parameter."""
     given: dict[Value, Value] = {}
     nodes: list[Node] = []

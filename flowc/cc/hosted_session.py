@@ -59,7 +59,7 @@ class HostedSession:
         Session(target, Graph()).close()  # refuses targets
         self._session: Session | None = None
         self._is_closed = False
-        self._asked: dict[Any, Asked] = {}
+        self._resolved: dict[Any, Asked] = {}
         self._changing = threading.Lock()
 
     def create(self, graph_def: bytes) -> None:
@@ -93,12 +93,12 @@ class HostedSession:
         does not have, `NotFoundError` for unknown targets, and what `Session.run` raises."""
         session = self._opened()
         key = (tuple((name, dtype) for name, dtype, _ in feeds), *outputs, None, *targets)
-        asked = self._asked.get(key)
+        asked = self._resolved.get(key)
         if asked is None:
-            asked = _asked(session.graph, key[0], outputs, targets)
-            if len(self._asked) >= KEPT:
-                self._asked.clear()
-            self._asked[key] = asked
+            asked = _resolved(session.graph, key[0], outputs, targets)
+            if len(self._resolved) >= KEPT:
+                self._resolved.clear()
+            self._resolved[key] = asked
         options = TimeLimit(timeout_ms) if timeout_ms else None
         fed = dict(zip(asked.feeds, (value for _, _, value in feeds)))
         values = session.run(asked.ends, fed, options)
@@ -108,7 +108,7 @@ class HostedSession:
         """Frees the graph, its programs and its variables; `create` may give another graph."""
         with self._changing:
             session, self._session = self._session, None
-            self._asked = {}
+            self._resolved = {}
             self._is_closed = True
         if session is not None:
             session.close()
@@ -120,7 +120,7 @@ class HostedSession:
         return session
 
 
-def _asked(
+def _resolved(
     graph: Graph, feeds: Sequence[tuple[str, int]], outputs: Sequence[str], targets: Sequence[str]
 ) -> Asked:
     fed = [_tensor(graph, name) for name, _ in feeds]

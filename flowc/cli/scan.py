@@ -80,11 +80,11 @@ def scanned(graph: Graph) -> dict[str, Any]:
         "functions": len(graph.functions),
         "capabilities": {name: grouped(found) for name, found in sorted(needing.items())},
         "files_that_callers_name": grouped(at_fed_paths),
-        "unknown_ops": _told_apart(grouped(unknown)),
+        "unknown_ops": _with_custom_marked(grouped(unknown)),
     }
 
 
-def _told_apart(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _with_custom_marked(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Ops without a record: TensorFlow's own, and those whose code is in a library of their own."""
     if not rows:
         return rows

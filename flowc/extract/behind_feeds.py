@@ -1,9 +1,9 @@
-"""What nothing waits for in a library, as it lies behind what is fed.
+"""Control inputs that a library can do without: those on operations whose outputs are fed.
 
-In: the ends of a fetch set and its feeds. Out: operations. Invariant: none of them changes
-anything, and no value of the program comes from one. TensorFlow's functions have their outputs
-wait for all that reads a table or a variable; in a Session such a node runs also where its value
-is fed, and in a library that is fed with it there is no use for it.
+In: what a fetch set asks for, and its feeds. Out: operations that nothing has to wait for.
+Invariant: they have no effects, and no value of the program comes from one. TensorFlow's functions
+have their outputs wait for all that reads a table or a variable; a Session runs such a node even
+where its value is fed, but in a library that is fed with the value nobody needs it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which inputs of nodes are tensors that the caller gives, and not what the graph makes of them.
+"""Which inputs of nodes are just what the caller gives, not computed by the graph.
 
-In: nodes that are looked at, those of functions too, and which tensors are given. Out: for a node's
-input, whether it is one of these. Invariant: an argument of a function is given only where every
+In: nodes, those of functions too, and which tensors the caller gives. Out: for a node's input,
+whether it is one of these. Invariant: an argument of a function is given only where every
 call of it is given it.
 """
 

@@ -1,7 +1,7 @@
-"""What of a program Python computes, which libraries do without.
+"""The host steps of a program: what Python computes, and no library can hold.
 
-In: a Computation. Out: its host steps by what they are called in messages, with the names of their
-nodes. Invariant: strings count, too, as Python alone keeps them.
+In: a Computation. Out: the names of their nodes, by what messages call the steps. Invariant: nodes
+of strings count, too, since only Python keeps strings.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Objects of code in C, which a Session makes when a step asks, as what a library's instances hold.
+"""Objects of C code: made by host steps in a Session, held by the instances of a library.
 
-In: a program whose steps of the host give the handles of such objects. Out: the program with an
-input in the place of each step, which is the object's address. Invariant: handles of one id are one
-input. What stands in loops and branches stays a step: their objects would be made as they run.
+In: a program whose host steps give the handles of such objects. Out: the program with an input, the
+object's address, in the place of each step. Invariant: handles of one id are one input. Steps in
+loops and branches stay: their objects are made while they run.
 """
 
 from __future__ import annotations

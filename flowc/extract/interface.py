@@ -352,7 +352,7 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
             continue
         is_left = (op.type in EXIT and _loop_of(op) in read_loops) or _is_left_of_call(op)
         holds_values = all(t.dtype is None or t.dtype.kind != "handle" for t in outputs)
-        wanted = op in reached and holds_values and not is_left and not _stands_aside(op)
+        wanted = op in reached and holds_values and not is_left and not _is_bookkeeping(op)
         (found if wanted else spare).extend(outputs)
     return found or spare
 
@@ -395,7 +395,7 @@ def _loop_of(exit_: Operation) -> Operation | None:
     return switch.inputs[1].op if switch.type in SWITCH and len(switch.inputs) > 1 else None
 
 
-def _stands_aside(op: Operation) -> bool:
+def _is_bookkeeping(op: Operation) -> bool:
     """Whether an operation is a branch's mark (`cond/switch_t`) or a shape that nobody reads."""
     branch = op.type in PASSING and bool(op.inputs) and op.inputs[0].op.type in SWITCH
     return branch or op.type in _ASIDE

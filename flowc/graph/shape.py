@@ -155,6 +155,12 @@ class TensorShape:
         return self._sizes
 
     @property
+    def static_sizes(self) -> tuple[int, ...] | None:
+        """The sizes where all are known, else None."""
+        known = [s for s in self._sizes or () if s is not None]
+        return tuple(known) if self._sizes is not None and len(known) == len(self._sizes) else None
+
+    @property
     def ndims(self) -> int | None:
         return None if self._sizes is None else len(self._sizes)
 

@@ -15,11 +15,11 @@ import itertools
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from flowc.dtypes import resource
+from flowc.dtypes import DType, resource
 from flowc.errors import InvalidModelError, OpError, UnsupportedError
 from flowc.graph.op_info import node_attrs
 from flowc.graph.operation import Operation
@@ -33,7 +33,7 @@ from flowc.ir.inference import NeedsContent
 from flowc.ir.op import Op, output_dtypes
 from flowc.ir.signature import REQUIRED
 from flowc.ir.traversal import inputs_first
-from flowc.ir.types import TensorType
+from flowc.ir.types import Dims, TensorType
 from flowc.ops import tf_op
 
 Sizes = tuple[int | None, ...] | None
@@ -65,7 +65,7 @@ class _Shapes(Builder):
                 raise NeedsContent(f"{tensor.name} is a handle of an unknown variable")
             found = self._values[tensor] = emitted
         if found is None:
-            found = self.parameter(tensor.name, TensorType(tensor.base_dtype, self._dims(tensor)))  # type: ignore[arg-type]
+            found = self.parameter(tensor.name, _type_of(tensor, self._dims(tensor)))
             self._values[tensor] = found
             self._tensors[found] = tensor
         return found
@@ -231,6 +231,11 @@ def _with_defaults(record: Op, attrs: Mapping[str, Any]) -> dict[str, Any]:
     return found | dict(attrs)
 
 
+def _type_of(tensor: Tensor, dims: Dims) -> TensorType:
+    """Without a dtype behind an op that nobody knows: most rules don't ask for it."""
+    return TensorType(cast(DType, tensor.base_dtype), dims)
+
+
 def _sizes(found: TensorType) -> tuple[int | None, ...]:
     return tuple(None if isinstance(d, Expr) else int(d) for d in found.dims)
 
@@ -289,5 +294,5 @@ def constant_elements(tensor: Tensor) -> np.ndarray | None:
 
 def check_types(record: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> tuple[Any, ...]:
     """The dtypes of an operation's outputs."""
-    types = [TensorType(t.base_dtype, ()) for t in inputs]  # type: ignore[arg-type]
+    types = [_type_of(t, ()) for t in inputs]
     return output_dtypes(record, types, node_attrs(record, attrs, {}))

@@ -181,13 +181,13 @@ class Inference:
         message where a program builds the node."""
         if built and self.builds:
             message = f"{built}: {message}" if message else built
-        return ShapeError(self._told(message), node=self.node_name, hint=hint)
+        return ShapeError(self._located(message), node=self.node_name, hint=hint)
 
     def unimplemented(self, message: str) -> UnimplementedError:
         """The error to raise for what TensorFlow has no kernel for."""
-        return UnimplementedError(self._told(message), node=self.node_name)
+        return UnimplementedError(self._located(message), node=self.node_name)
 
-    def _told(self, message: str) -> str:
+    def _located(self, message: str) -> str:
         types = ", ".join(str(t) for t in self.inputs)
         where = f" at node '{self.node_name}'" if self.node_name else ""
         return f"{self.op.tf_name}{where}: {message} (inputs: {types or 'none'})"
@@ -195,7 +195,7 @@ class Inference:
     def refuse(self, i: int, *without_kernel: DType) -> None:
         """Raises `UnsupportedError` where input i is of a dtype for which there is no kernel."""
         if self.inputs[i].dtype in without_kernel:
-            text = self._told(f"there is no kernel for {self.inputs[i].dtype}")
+            text = self._located(f"there is no kernel for {self.inputs[i].dtype}")
             raise UnsupportedError(text, node=self.node_name)
 
     def broadcast(self, *operands: int) -> Dims:

@@ -133,7 +133,6 @@ class _Parser:
         self.text = text
         self.tokens = _TOKEN.findall(text)
         self.at = 0
-        self.attr_kinds: dict[str, AttrDef] = {}
 
     def peek(self) -> str:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""

@@ -1,7 +1,8 @@
-"""Drops the mention of values that are needed for their faults alone, where there is none to miss.
+"""Removes `needed` nodes, which keep values alive for the errors that computing them may raise,
+where there can be no error.
 
-In: any Computation. Out: one that says `needed` of a value only where computing it may fail, and
-nothing else has it computed. What cannot fail then goes with all that nobody reads.
+In: any Computation. Out: one with a `needed` node only for values that may fail and that nothing
+else has computed. The values that cannot fail are then dead code.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""What every iteration of a loop would compute again is computed once before it.
+"""Loop-invariant code motion: what no iteration changes is computed once, before the loop.
 
-In: a Computation of lowered nodes. Out: one whose loops read, as inputs, what depends only on what
-no iteration changes. Inner loops first, so that what leaves one may leave the next.
+In: a Computation of lowered nodes. Out: one whose loops take such values as inputs. Inner loops
+are done first, so that what leaves one may leave the loop around it, too.
 
-A loop may run no iteration, so only what cannot fail moves; it then was computed in vain, once.
-Constants, sizes and what is computed from them stay: they cost nothing in a body, which knows by
-them how long its ranges are; only scalars that size nothing move. What makes more elements than it
-is made from (broadcasts, ranges) stays too: a kernel computes it where it reads it, while memory
-would have to hold it all.
+A loop may run no iteration, and then what was moved is computed in vain: so only what cannot fail
+moves. Constants, sizes and what is computed from them stay, since a body that knows them knows how
+long its ranges are; only scalars that size nothing move. What has more elements than it is made
+from (broadcasts, ranges) stays, too: a kernel computes it where it reads it, while a value of its
+own would need memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One node for equal work.
+"""Common subexpression elimination: nodes that compute the same become one.
 
-In: any Computation. Out: nodes with the same op, inputs and attrs become one; large constants are
-equal by identity, small ones by value. Effects and random draws stay apart.
+In: any Computation. Out: one node for each op, inputs and attrs. Large constants are equal by
+identity, small ones by value. Nodes with effects and random numbers stay apart.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""A product reads matrices that stand side by side where they are.
+"""Products of concatenated matrices, without the concatenation.
 
-In: a Computation of lowered nodes. Out: one in which `concat(x, y, 1) @ w` is one product of two
-pieces: what gathers rows for the product's tiles takes them from x and y, and nobody writes both
-beside each other first. So where the rows of the result are few, as in the cells of recurrent
-networks, a copy that takes as long as its memory goes.
+In: a Computation of lowered nodes. Out: one in which `concat(x, y, 1) @ w` is one product of
+pieces: its tiles gather their rows from x and y, and the concatenated matrix is never written.
+Where the result has few rows, as in the cells of recurrent networks, that saves a copy which takes
+as long as reading its memory.
 
-The pieces must be in memory for it. What the copy would have computed as it went (elementwise ops,
-other views) takes a kernel of its own then: of such pieces one is worth it, as the copy is one
-kernel less.
+The pieces must be in memory for it. What the copy would have computed on its way (elementwise ops,
+other views) then takes a kernel of its own: that pays for one such piece, since the copy's own
+kernel is saved.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ class _Pools:
         self.plan.cells.append(size)
         return Cell(len(self.plan.cells) - 1)
 
-    def local(self, size: int) -> Local:
+    def local(self, size: Dim) -> Local:
+        assert isinstance(size, int)  # a scalar is of its dtype's size
         free = self.free_locals.get(size)
         if free:
             return Local(free.pop())
@@ -217,7 +218,7 @@ class _RegionPlanner:
         if demand == GROWABLE or size is None:
             return self.pools.block()
         if self.nested and is_scalar(value):
-            return self.pools.local(size)  # type: ignore[arg-type]
+            return self.pools.local(size)
         return self.pools.cell(size) if demand == EXCHANGED else self.pools.slot(size)
 
     def _place(self, value: Value, number: int) -> Place:
@@ -310,7 +311,7 @@ class _RegionPlanner:
         """Where a loop carries a value: always on the stack if it is a scalar."""
         if not is_scalar(own):
             return self._place(output, number)
-        place = self.pools.local(bytes_of(own))  # type: ignore[arg-type]
+        place = self.pools.local(bytes_of(own))
         self._hold(place, self.reuse.last[output])
         self.places[output] = place
         return place

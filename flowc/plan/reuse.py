@@ -1,4 +1,4 @@
-"""Which values take over the memory of values that die, through loops and branches.
+"""Buffer aliasing: which values take over the memory of dead ones, through loops and branches.
 
 In: a Computation of clusters, and which of its parameters it may overwrite. Out: a `Reuse`, from
 which planner.py places values. Invariant: a value is taken over at most once, at its last use, by

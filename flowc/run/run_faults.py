@@ -18,7 +18,7 @@ from flowc.errors import (
 from flowc.graph import Graph, Operation
 
 
-def told_fault(
+def explained_fault(
     error: FlowcError,
     graph: Graph,
     check_sizes: Callable[[], None],

@@ -35,7 +35,7 @@ from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import time_left, traced_by
 from flowc.run.partial_runs import PartialRun
 from flowc.run.remembered_calls import form_of_array
-from flowc.run.run_faults import told_fault
+from flowc.run.run_faults import explained_fault
 from flowc.run.segments import Segment
 from flowc.run.state import RunState
 from flowc.run.traces import Trace, tells
@@ -229,7 +229,7 @@ class Session:
         timeout = self._timeout
         if options is not None:
             if run_metadata is not None and tells(options):
-                return self._run_told(fetches, feeds, options, run_metadata)
+                return self._run_with_metadata(fetches, feeds, options, run_metadata)
             if options.timeout_in_ms:
                 timeout = max(0, options.timeout_in_ms)
         try:
@@ -282,14 +282,14 @@ class Session:
         def run(operations: list[Operation]) -> None:
             self._open_dispatcher.run(operations, feeds, None, self._timeout)
 
-        error = told_fault(found, self._graph, check_sizes, run)
+        error = explained_fault(found, self._graph, check_sizes, run)
         if error is found:
             raise found
         raise error from None
 
-    def _run_told(self, fetches: Any, feeds: Any, options: Any, run_metadata: Any) -> Any:
+    def _run_with_metadata(self, fetches: Any, feeds: Any, options: Any, run_metadata: Any) -> Any:
         """A run that tells of itself in a `RunMetadata`."""
-        from flowc.run.step_stats import told_of_run  # late: who needs no message does without
+        from flowc.run.step_stats import metadata_of_run  # late: who needs no message does without
 
         trace = Trace()
         if options.trace_level:
@@ -303,8 +303,8 @@ class Session:
             asked = [
                 op for op in (*(t.op for t in found.tensors), *found.operations) if op not in fed
             ]
-        told = told_of_run(self._graph, trace, options.output_partition_graphs, asked)
-        run_metadata.ParseFromString(told)
+        written = metadata_of_run(self._graph, trace, options.output_partition_graphs, asked)
+        run_metadata.ParseFromString(written)
         return results
 
     def run_traced(self, trace: Trace, fetches: Any, feeds: Any, options: Any = None) -> Any:

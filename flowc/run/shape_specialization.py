@@ -20,10 +20,6 @@ from flowc.graph import Tensor
 from flowc.ir.dims import Dim, symbol
 from flowc.ir.types import TensorType
 
-EXACT = (
-    2  # shapes that are compiled for as they are: those of training and of a last, smaller batch
-)
-
 FeedTypes = Mapping[Tensor, TensorType]
 Sizes = tuple[int, ...]
 

@@ -46,7 +46,7 @@ def steps_of(graph: Graph, trace: Trace) -> list[StepTimes]:
     return [_times(graph, run) for run in sorted(told, key=lambda r: (r.start, -r.end))]
 
 
-def told_of_run(
+def metadata_of_run(
     graph: Graph, trace: Trace, has_graphs: bool, asked: Iterable[Operation] = ()
 ) -> bytes:
     """The `RunMetadata` with the times and tensors of every step that ran, in the order in which
@@ -57,18 +57,18 @@ def told_of_run(
     computed = {name for step in steps for name in step.nodes}
     now = time.time_ns()
     known = [_known(op, now) for op in dict.fromkeys(asked) if op.name not in computed]
-    return run_metadata(CPU, [_told(step) for step in (*steps, *known)], graphs)
+    return run_metadata(CPU, [_node_times(step) for step in (*steps, *known)], graphs)
 
 
 def _known(op: Operation, now: int) -> StepTimes:
     """An operation that took no time: a constant, or what follows from constants alone."""
     inputs = tuple(dict.fromkeys(t.op.name for t in op.inputs))
-    outputs = tuple((t.base_dtype, t.shape.sizes) for t in op.outputs if t.base_dtype is not None)
-    told = tuple((d, None if s is None or None in s else s) for d, s in outputs)
-    return StepTimes("known", (op.name,), op.type, inputs, now, now, told)  # type: ignore[arg-type]
+    typed = [(t.base_dtype, t.shape) for t in op.outputs]
+    outputs = tuple((dtype, shape.static_sizes) for dtype, shape in typed if dtype is not None)
+    return StepTimes("known", (op.name,), op.type, inputs, now, now, outputs)
 
 
-def _told(step: StepTimes) -> NodeTimes:
+def _node_times(step: StepTimes) -> NodeTimes:
     """`name = Op(inputs)`, as timelines show it; of several operations `Op+Op`."""
     name = step.nodes[-1]
     label = f"{name} = {step.ops}({', '.join(step.inputs)})"

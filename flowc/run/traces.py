@@ -54,7 +54,7 @@ class RunNotes:
 
     def runs(self) -> Iterator[TracedRun]:
         env = dict(zip(self.symbols, np.frombuffer(self.sizes, np.int64).tolist()))
-        told = [_told(step, env) for step in self.steps]
+        told = [_outputs_and_work(step, env) for step in self.steps]
         for number, start, end in np.frombuffer(self.notes, np.int64).reshape(-1, 3).tolist():
             yield TracedRun(self.steps[number], start, end, *told[number])
 
@@ -130,7 +130,9 @@ class _Log:
         self.count = ctypes.c_int64.from_address(self.address)
 
 
-def _told(step: TracedStep, sizes: dict[Symbol, int]) -> tuple[Any, int | None, int | None]:
+def _outputs_and_work(
+    step: TracedStep, sizes: dict[Symbol, int]
+) -> tuple[Any, int | None, int | None]:
     """The outputs of a step and its work, with the sizes of a run."""
     outputs = tuple(TracedOutput(o.dtype, _numbers(o.dims, sizes)) for o in step.outputs)
     work = _numbers((step.work.operations, step.work.bytes), sizes)

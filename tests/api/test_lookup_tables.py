@@ -1,4 +1,4 @@
-"""Lookup tables do what TensorFlow does, as `tests/oracle/record_lookup_tables.py` recorded it."""
+"""Lookup tables do what TensorFlow does, as `tests/oracle/record_snippets.py` recorded it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries are what TensorFlow makes of them (`tests/oracle/record_summaries.py`)."""
+"""Summaries are what TensorFlow makes of them (`tests/oracle/record_snippets.py`)."""
 
 from __future__ import annotations
 

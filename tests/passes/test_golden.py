@@ -88,6 +88,16 @@ def test_every_pass_and_rule_has_a_file() -> None:
     assert {p.name for p in FOLDER.iterdir()} == {*PASSES, "rules"}
 
 
+def test_every_pass_and_rule_has_cases_and_every_case_is_read() -> None:
+    """A case in another form than `CASE`'s would be none, and what it expects would never be."""
+    assert {path.name for path in FOLDER.iterdir()} == {"rules", *PASSES}
+    assert {path.stem for path in FOLDER.glob("rules/*.ir")} == set(RULES)
+    for path in FOLDER.glob("*/*.ir"):
+        text = path.read_text()
+        titles = [line[2:] for line in text.splitlines() if line.startswith("# ")]
+        assert [case["title"] for case in CASE.finditer(text)] == titles != [], path
+
+
 def test_every_rule_fires_alone_and_in_the_pipeline() -> None:
     """A rule that an earlier pass leaves nothing to would be dead, however well it works alone."""
     alone: Counter[str] = Counter()

@@ -93,7 +93,7 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
     "A compilation ends": [("run/test_interrupted_compilation.py", "test_interrupts")],
     "Files that flowc writes": [
         ("aot/test_aot_library.py", "test_files_are_replaced_whole_or_not_at_all"),
-        ("cli/test_cli.py", "test_what_is_no_plain_file_is_not_replaced"),
+        ("cli/test_cli_faults.py", "test_what_is_no_plain_file_is_not_replaced"),
         (FILES, "test_tfsa_2022_027_names_of_temporary_files_are_taken_at_once"),
     ],
     "Messages in text nest": [
@@ -165,7 +165,7 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
     ],
     "A run that fails": [("run/test_state.py", "test_a_run_that_fails_changes_nothing")],
     "Arrays and literals": [
-        ("cli/test_cli.py", "test_pickled_arrays_are_refused",
+        ("cli/test_cli_faults.py", "test_pickled_arrays_are_refused",
          "test_a_literal_is_read_and_not_evaluated"),
         (FILES, "test_tfsa_2022_060_inputs_of_commands_are_literals"),
     ],

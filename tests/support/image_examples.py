@@ -1,20 +1,20 @@
 """A call of each op that reads or writes image files and sounds, as a Session runs it.
 
-In: nothing. Out: `IMAGE_EXAMPLES`, of the form of `session_examples.EXAMPLES`.
+In: nothing. Out: `IMAGE_EXAMPLES`, an `ExampleTable`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from example_table import ExampleTable
 
 import flowc as tf
 
 r: Any = tf.raw_ops
-Example = Callable[[], list[tuple[Any, Any]]]
-IMAGE_EXAMPLES: dict[str, Example] = {}
+IMAGE_EXAMPLES = ExampleTable()
+example = IMAGE_EXAMPLES.shows
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3) * 10
 GRAY = np.full((8, 8, 1), 128, np.uint8)
 # Two red pixels over two blue ones: 24 bits, rows from below.
@@ -27,14 +27,6 @@ RED, BLUE = [255, 0, 0], [0, 0, 255]
 GIF = (
     b"GIF89a\x02\0\x01\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\x02\0\x01\0\0\x02\x02D\x0a\0;"
 )  # fmt: skip
-
-
-def example(*names: str) -> Callable[[Example], Example]:
-    def register(function: Example) -> Example:
-        IMAGE_EXAMPLES.update(dict.fromkeys(names, function))
-        return function
-
-    return register
 
 
 @example("EncodePng", "DecodePng", "DecodeImage")

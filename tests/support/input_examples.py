@@ -1,40 +1,28 @@
 """A call of each op of queues, readers and maps of SparseTensors, as a Session runs it.
 
-In: nothing. Out: `INPUT_EXAMPLES`, of the form of `session_examples.EXAMPLES`.
+In: nothing. Out: `INPUT_EXAMPLES`, an `ExampleTable`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from example_table import Example, ExampleTable
+
 import flowc as tf
+from flowc.ops.queues.queue_states import KINDS
 
 r: Any = tf.raw_ops
-Example = Callable[[], list[tuple[Any, Any]]]
-INPUT_EXAMPLES: dict[str, Example] = {}
-CREATED: dict[str, dict[str, Any]] = {
-    "FIFOQueue": {"component_types": [tf.int32], "shapes": [[]]},
-    "PaddingFIFOQueue": {"component_types": [tf.int32], "shapes": [[]]},
-    "RandomShuffleQueue": {"component_types": [tf.int32], "shapes": [[]], "min_after_dequeue": 0},
-    "PriorityQueue": {"component_types": [tf.int32], "shapes": [[]]},
-}
-
-
-def example(*names: str) -> Callable[[Example], Example]:
-    def register(function: Example) -> Example:
-        INPUT_EXAMPLES.update(dict.fromkeys(names, function))
-        return function
-
-    return register
+INPUT_EXAMPLES = ExampleTable()
+example = INPUT_EXAMPLES.shows
 
 
 def _queue(kind: str, version: str) -> Example:
     """Puts three elements in, takes them out one by one, several, and what is left."""
 
     def build() -> list[tuple[Any, Any]]:
-        handle = getattr(r, kind + version)(**CREATED[kind], capacity=9)
+        handle = getattr(r, kind + version)(component_types=[tf.int32], shapes=[[]], capacity=9)
         types = [tf.int32]
         values: list[Any] = [tf.constant([7])]
         if kind == "PriorityQueue":
@@ -64,7 +52,7 @@ def _queue(kind: str, version: str) -> Example:
 
 _STEPS = ("Enqueue", "EnqueueMany", "Dequeue", "DequeueMany", "DequeueUpTo", "Size", "Close")
 for _version in ("", "V2"):
-    for _kind in CREATED:
+    for _kind in KINDS:
         INPUT_EXAMPLES[_kind + _version] = _queue(_kind, _version)
     for _step in (*_STEPS, "IsClosed"):
         INPUT_EXAMPLES[f"Queue{_step}{_version}"] = INPUT_EXAMPLES[f"FIFOQueue{_version}"]

@@ -7,13 +7,13 @@ graph and returns what to fetch with the values that it should have.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from dataset_examples import DATASETS
+from example_table import ExampleTable, X
+from file_examples import FILE_EXAMPLES
+from list_examples import LIST_EXAMPLES
 from sparse_examples import SPARSE_EXAMPLES
 from table_examples import SUMMARIES, TABLES
 from xla_examples import XLA_EXAMPLES, function
@@ -21,19 +21,8 @@ from xla_examples import XLA_EXAMPLES, function
 import flowc as tf
 
 r: Any = tf.raw_ops
-Example = Callable[[], list[tuple[Any, Any]]]
-EXAMPLES: dict[str, Example] = {**SPARSE_EXAMPLES, **XLA_EXAMPLES}
-X = np.array([[1.0, -2.0], [0.5, 4.0], [3.0, 0.0]], np.float32)
-
-
-def example(*names: str) -> Callable[[Example], Example]:
-    """Registers what shows the ops with these names."""
-
-    def register(function: Example) -> Example:
-        EXAMPLES.update(dict.fromkeys(names, function))
-        return function
-
-    return register
+EXAMPLES = ExampleTable({**SPARSE_EXAMPLES, **XLA_EXAMPLES, **FILE_EXAMPLES, **LIST_EXAMPLES})
+example = EXAMPLES.shows
 
 
 @example("PlaceholderV2")
@@ -271,94 +260,6 @@ def _python() -> list[tuple[Any, Any]]:
     return [(called, 2 * X), (pure, X + 1), (eager, X + 2)]
 
 
-# -- checkpoints
-
-
-def _folder() -> str:
-    folder = TemporaryDirectory(prefix="flowc-example-")
-    _folders.append(folder)
-    return folder.name
-
-
-_folders: list[TemporaryDirectory[str]] = []
-
-
-@example("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename")
-def _bundle() -> list[tuple[Any, Any]]:
-    part, whole = (f"{_folder()}/{name}" for name in ("part", "whole"))
-    shard = r.ShardedFilename(basename=part, shard=0, num_shards=1)
-    values = [X[:2], X[2:], tf.constant(["a", "b"])]
-    names, parts = ["x", "x", "s"], ["3 2 0,2:-", "3 2 2,1:-", ""]
-    saved = r.SaveV2(prefix=shard, tensor_names=names, shape_and_slices=parts, tensors=values)
-    with tf.control_dependencies([saved]):
-        merged = r.MergeV2Checkpoints(checkpoint_prefixes=[shard], destination_prefix=whole)
-    with tf.control_dependencies([merged]):
-        found = r.RestoreV2(
-            prefix=whole,
-            tensor_names=["s", "x", "x"],
-            shape_and_slices=["", "", "3 2 1,1:0,2"],
-            dtypes=[tf.string, tf.float32, tf.float32],
-        )
-    return [(found[0], [b"a", b"b"]), (found[1], X), (found[2], X[1:2]), (shard, None)]
-
-
-@example("GetSessionHandle", "GetSessionTensor")
-def _kept_tensors() -> list[tuple[Any, Any]]:
-    handle = r.GetSessionHandle(value=X * 2, name="kept")
-    return [(r.GetSessionTensor(handle=handle, dtype=tf.float32), 2 * X)]
-
-
-@example("DeleteSessionTensor")
-def _deleted_tensor() -> list[tuple[Any, Any]]:
-    handle = r.GetSessionHandle(value=X)
-    value = r.GetSessionTensor(handle=handle, dtype=tf.float32)
-    with tf.control_dependencies([value]):
-        return [(value, X), (r.DeleteSessionTensor(handle=handle), None)]
-
-
-@example("GenerateVocabRemapping", "LoadAndRemapMatrix")
-def _other_vocabulary() -> list[tuple[Any, Any]]:
-    path, old, new = (f"{_folder()}/{name}" for name in ("matrix", "old", "new"))
-    saved = r.SaveV2(prefix=path, tensor_names=["x"], shape_and_slices=[""], tensors=[X])
-    written = [
-        r.WriteFile(filename=name, contents=words)
-        for name, words in ((old, "a\nb\nc\n"), (new, "other\nc\nnew\na"))
-    ]
-    with tf.control_dependencies([saved, *written]):
-        rows, known = r.GenerateVocabRemapping(
-            new_vocab_file=new, old_vocab_file=old, new_vocab_offset=1, num_new_vocab=3
-        )
-    found = r.LoadAndRemapMatrix(
-        ckpt_path=path,
-        old_tensor_name="x",
-        row_remapping=rows,
-        col_remapping=np.array([1, 0], np.int64),
-        initializing_values=np.array([8, 9], np.float32),
-        num_rows=3,
-        num_cols=2,
-    )
-    return [(rows, [2, -1, 0]), (known, 2), (found, [X[2, ::-1], [8, 9], X[0, ::-1]])]
-
-
-@example("Save", "SaveSlices", "Restore", "RestoreSlice", "ShardedFilespec")
-def _tensor_slices() -> list[tuple[Any, Any]]:
-    path, other = f"{_folder()}/old", f"{_folder()}/parts"
-    saved = r.Save(filename=path, tensor_names=["x", "n"], data=[X, np.int32(3)])
-    parts = ["3 2 0,2:-", "3 2 2,1:-"]
-    names = ["x", "x"]
-    also = r.SaveSlices(
-        filename=other, tensor_names=names, shapes_and_slices=parts, data=[X[:2], X[2:]]
-    )
-    with tf.control_dependencies([saved, also]):
-        n = r.Restore(file_pattern=path, tensor_name="n", dt=tf.int32)
-        x = r.Restore(file_pattern=other, tensor_name="x", dt=tf.float32)
-        row = r.RestoreSlice(
-            file_pattern=path, tensor_name="x", shape_and_slice="3 2 1,1:-", dt=tf.float32
-        )
-    every = r.ShardedFilespec(basename="a", num_shards=3)
-    return [(n, 3), (x, X), (row, X[1:2]), (every, b"a-?????-of-00003")]
-
-
 @example("StaticRegexFullMatch")
 def _matching() -> list[tuple[Any, Any]]:
     paths = tf.constant(["s3://bucket/x", "/tmp/s3://x"])
@@ -434,72 +335,7 @@ def _shuffle() -> list[tuple[Any, Any]]:
     return [(tf.reduce_sum(mixed), 10), (tf.reduce_max(mixed), 4)]
 
 
-# -- stacks and arrays, whose old forms have a string or a reference for a handle
-
-
-def _stack(version: str) -> list[tuple[Any, Any]]:
-    sized = {"max_size": 2} if version == "V2" else {}
-    handle = getattr(r, f"Stack{version}")(elem_type=tf.float32, **sized)
-    pushed = getattr(r, f"StackPush{version}")(handle=handle, elem=X)
-    with tf.control_dependencies([pushed]):
-        popped = getattr(r, f"StackPop{version}")(handle=handle, elem_type=tf.float32)
-    with tf.control_dependencies([popped]):
-        closed = getattr(r, f"StackClose{version}")(handle=handle)
-    return [(popped, X), (closed, None)]
-
-
-def _array(version: str) -> list[tuple[Any, Any]]:
-    def call(name: str, **arguments: Any) -> Any:
-        return getattr(r, f"TensorArray{name}{version}")(**arguments)
-
-    def made() -> tuple[Any, Any]:
-        """The handle and the flow, which old versions do not give."""
-        found = call("", size=3, dtype=tf.float32)
-        return (found.handle, found.flow) if version == "V3" else (found, tf.constant(0.0))
-
-    first, flow = made()
-    lengths = np.array([1, 0, 2], np.int64)
-    flow = call("Split", handle=first, value=X, lengths=lengths, flow_in=flow)
-    joined, found = call("Concat", handle=first, flow_in=flow, dtype=tf.float32)
-    second, flow = made()
-    places = np.array([2, 0, 1], np.int32)
-    flow = call("Scatter", handle=second, indices=places, value=X, flow_in=flow)
-    taken = call("Gather", handle=second, indices=places[:2], flow_in=flow, dtype=tf.float32)
-    with tf.control_dependencies([joined, taken]):
-        closed = call("Close", handle=first)
-    return [(joined, X), (found, lengths), (taken, X[:2]), (closed, None)]
-
-
-for _version in ("", "V2"):
-    for _name in ("Stack", "StackPush", "StackPop", "StackClose"):
-        EXAMPLES[_name + _version] = partial(_stack, _version)
-for _version in ("", "V2", "V3"):
-    for _name in ("Split", "Concat", "Scatter", "Gather", "Close"):
-        EXAMPLES[f"TensorArray{_name}{_version}"] = partial(_array, _version)
-
-
-# -- lists
-
-
-@example("TensorListScatter")
-def _list_scatter() -> list[tuple[Any, Any]]:
-    places = np.array([1, 0, 2], np.int32)
-    made = r.TensorListScatter(tensor=X, indices=places, element_shape=np.array([2], np.int32))
-    stacked = r.TensorListStack(
-        input_handle=made, element_shape=np.array([2], np.int32), element_dtype=tf.float32
-    )
-    return [(stacked, X[[1, 0, 2]])]
-
-
-@example("TensorListConcat")
-def _list_concat() -> list[tuple[Any, Any]]:
-    made = r.TensorListSplit(
-        tensor=X,
-        element_shape=np.array([-1, 2], np.int32),
-        lengths=np.array([2, 1], np.int64),
-    )
-    joined = r.TensorListConcat(input_handle=made, element_dtype=tf.float32)
-    return [(joined[0], X), (joined[1], [2, 1])]
+# -- cells, samplers, gradients
 
 
 @example("BlockLSTMGrad", "BlockLSTMGradV2")

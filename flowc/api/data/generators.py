@@ -53,8 +53,9 @@ class _Generators:
     def finish(self, number: Any) -> Any:
         with self._lock:
             found = self._open.pop(int(number), None)
-        if found is not None and hasattr(found, "close"):
-            found.close()  # type: ignore[attr-defined]
+        close = getattr(found, "close", None)
+        if close is not None:
+            close()
         return np.int64(0)
 
 

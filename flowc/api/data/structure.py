@@ -276,18 +276,8 @@ def _mapped(structure: Any, function: Callable[[Any], Any]) -> Any:
     """A structure of tuples and dicts with other leaves, each of which may be a list."""
     if isinstance(structure, Mapping | tuple) and not hasattr(structure, "dense_shape"):
         inner = nest.children(structure) or []
-        return _packed(structure, [_mapped(item, function) for item in inner])
+        return nest.rebuilt(structure, [_mapped(item, function) for item in inner])
     return function(structure)
-
-
-def _packed(structure: Any, items: Sequence[Any]) -> Any:
-    if isinstance(structure, Mapping):
-        found = dict(zip(sorted(structure), items))
-        in_order = {key: found[key] for key in structure}
-        return in_order if type(structure) is dict else type(structure)(in_order)  # type: ignore[call-arg]
-    if hasattr(structure, "_fields"):
-        return type(structure)(*items)
-    return tuple(items)
 
 
 def _is_dataset(value: Any) -> bool:

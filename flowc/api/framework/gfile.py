@@ -44,7 +44,7 @@ _ERRORS: dict[int, type[OpError]] = {
 
 
 @contextmanager
-def _told(path: PathLike) -> Iterator[str]:
+def _raising_tf_errors(path: PathLike) -> Iterator[str]:
     """The path as text; what the system says of it in the block is one of `tf.errors`."""
     name = os.fsdecode(path)
     try:
@@ -75,18 +75,18 @@ class GFile:
         if self._file is None:
             if self.mode.replace("b", "") not in MODES:
                 raise InvalidArgumentError("mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'")
-            with _told(self.name) as name:
+            with _raising_tf_errors(self.name) as name:
                 self._file = _open(name, self.mode)
         return self._file
 
     def read(self, n: int = -1) -> Any:
         """At most `n` characters (bytes), or all that follow."""
-        with _told(self.name):
+        with _raising_tf_errors(self.name):
             return self._opened().read(n)
 
     def readline(self) -> Any:
         """The next line with its line feed, without carriage returns, as TensorFlow gives it."""
-        with _told(self.name):
+        with _raising_tf_errors(self.name):
             line = self._opened().readline()
         return line.replace("\r", "") if isinstance(line, str) else line.replace(b"\r", b"")
 
@@ -95,15 +95,15 @@ class GFile:
 
     def write(self, file_content: Any) -> None:
         """Appends text, or bytes to a file of bytes."""
-        with _told(self.name):
+        with _raising_tf_errors(self.name):
             self._opened().write(file_content)
 
     def seek(self, offset: int, whence: int = 0) -> None:
-        with _told(self.name):
+        with _raising_tf_errors(self.name):
             self._opened().seek(offset, whence)
 
     def tell(self) -> int:
-        with _told(self.name):
+        with _raising_tf_errors(self.name):
             return self._opened().tell()
 
     def size(self) -> int:
@@ -116,7 +116,7 @@ class GFile:
 
     def close(self) -> None:
         if self._file is not None:
-            with _told(self.name):
+            with _raising_tf_errors(self.name):
                 self._file.close()
             self._file = None
 
@@ -163,7 +163,7 @@ def IsDirectory(dirname: PathLike) -> bool:
 def Stat(filename: PathLike) -> FileStatistics:
     """The length in bytes, the time of the last change in nanoseconds, and whether it is a folder.
     Raises `NotFoundError`."""
-    with _told(filename) as name:
+    with _raising_tf_errors(filename) as name:
         found = os.stat(name)
     return FileStatistics(found.st_size, found.st_mtime_ns, Path(name).is_dir())
 
@@ -177,7 +177,7 @@ def Glob(filename: PathLike | Sequence[PathLike]) -> list[str]:
 
 def ListDirectory(dirname: PathLike) -> list[str]:
     """The names in a folder, in order. Raises `NotFoundError`."""
-    with _told(dirname) as name:
+    with _raising_tf_errors(dirname) as name:
         if not os.path.isdir(name):
             raise NotFoundError(f"Could not find directory {name}")
         return sorted(os.listdir(name))
@@ -198,14 +198,14 @@ def join(path: PathLike, *paths: PathLike) -> str:
 
 def MkDir(dirname: PathLike) -> None:
     """Makes a folder, unless it is there. Raises `NotFoundError` where its parent is not."""
-    with _told(dirname) as name:
+    with _raising_tf_errors(dirname) as name:
         Path(name).mkdir(exist_ok=True)
 
 
 def MakeDirs(dirname: PathLike) -> None:
     """Makes a folder with those above it, unless they are there. Raises `FailedPreconditionError`
     where a file is in the way, or another `OpError`."""
-    with _told(dirname) as name:
+    with _raising_tf_errors(dirname) as name:
         os.makedirs(name, exist_ok=True)
 
 
@@ -213,26 +213,26 @@ def Copy(oldpath: PathLike, newpath: PathLike, overwrite: bool = False) -> None:
     """Copies a file. Raises `AlreadyExistsError` for a new path that is taken, unless it is to be
     overwritten."""
     _check_free(newpath, overwrite)
-    with _told(oldpath) as name:
+    with _raising_tf_errors(oldpath) as name:
         shutil.copyfile(name, os.fsdecode(newpath))
 
 
 def Rename(oldname: PathLike, newname: PathLike, overwrite: bool = False) -> None:
     """Moves a file or folder. Raises as `Copy`."""
     _check_free(newname, overwrite)
-    with _told(oldname) as name:
+    with _raising_tf_errors(oldname) as name:
         os.replace(name, os.fsdecode(newname))
 
 
 def Remove(filename: PathLike) -> None:
     """Deletes a file. Raises `NotFoundError`, `FailedPreconditionError` for a folder."""
-    with _told(filename) as name:
+    with _raising_tf_errors(filename) as name:
         os.unlink(name)
 
 
 def DeleteRecursively(dirname: PathLike) -> None:
     """Deletes a folder with all that it holds. Raises `NotFoundError`."""
-    with _told(dirname) as name:
+    with _raising_tf_errors(dirname) as name:
         shutil.rmtree(name)
 
 

@@ -77,14 +77,16 @@ def _packed(structure: Any, leaves: Iterator[Any], expand: bool) -> Any:
     inner = children(structure, expand)
     if inner is None:
         return next(leaves)
-    return _like(structure, [_packed(item, leaves, expand) for item in inner])
+    return rebuilt(structure, [_packed(item, leaves, expand) for item in inner])
 
 
-def _like(structure: Any, items: Sequence[Any]) -> Any:
+def rebuilt(structure: Any, items: Sequence[Any]) -> Any:
+    """A structure of the same type over other items, in the order of `children`."""
     if isinstance(structure, Mapping):
         found = dict(zip(_keys(structure), items))
         in_order = {key: found[key] for key in structure}
-        return in_order if type(structure) is dict else type(structure)(in_order)  # type: ignore[call-arg]
+        kind: Any = type(structure)
+        return in_order if kind is dict else kind(in_order)
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
         return type(structure)(*items)
     if isinstance(structure, list | tuple):

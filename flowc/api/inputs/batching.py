@@ -6,8 +6,8 @@ Invariant: nodes and names are TensorFlow's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from flowc import dtypes
@@ -25,13 +25,11 @@ from flowc.dtypes import name_of
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 
-MakeQueue = Callable[[list[Any], list[TensorShape]], QueueBase]
-
 
 @dataclass(frozen=True)
 class _Batching:
-    """What the functions below have in common; `leave`: how many elements stay in the queue, None
-    where the order is that of coming."""
+    """The arguments that the functions below have in common. Without `min_after_dequeue`, elements
+    leave the queue in the order in which they came."""
 
     batch_size: Any
     keep_input: Any
@@ -42,21 +40,18 @@ class _Batching:
     shared_name: str | None
     name: str | None
     dynamic_pad: bool = False
-    leave: int | None = None
+    min_after_dequeue: int | None = None
     seed: int | None = None
+    num_threads: int = 1
 
     def queue(self, types: list[Any], shapes: list[TensorShape]) -> QueueBase:
-        if self.leave is not None:
+        shared = self.shared_name
+        if self.min_after_dequeue is not None:
             return RandomShuffleQueue(
-                self.capacity,
-                self.leave,
-                types,
-                shapes,
-                seed=self.seed,
-                shared_name=self.shared_name,
+                self.capacity, self.min_after_dequeue, types, shapes, None, self.seed, shared
             )
         kind = PaddingFIFOQueue if self.dynamic_pad else FIFOQueue
-        return kind(self.capacity, types, shapes, shared_name=self.shared_name)
+        return kind(self.capacity, types, shapes, shared_name=shared)
 
 
 def batch(
@@ -79,19 +74,7 @@ def batch(
     elements may differ in open dimensions. `allow_smaller_final_batch`: the last one may be
     smaller. Raises `ValueError` where the rank of a tensor, or a shape, is not known.
     """
-    return maybe_batch(
-        tensors,
-        True,
-        batch_size,
-        num_threads,
-        capacity,
-        enqueue_many,
-        shapes,
-        dynamic_pad,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
+    return maybe_batch(keep_input=True, **locals())
 
 
 def maybe_batch(
@@ -109,18 +92,7 @@ def maybe_batch(
 ) -> Any:
     """`batch` of those elements for which `keep_input` holds: bool[], or bool[n] with
     `enqueue_many`. Raises as `batch`, and `ValueError` for a `keep_input` of another shape."""
-    settings = _Batching(
-        batch_size,
-        keep_input,
-        capacity,
-        enqueue_many,
-        shapes,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-        dynamic_pad,
-    )
-    return _batched([tensors], settings, "batch", num_threads)
+    return _batched("batch", [tensors], locals())
 
 
 def batch_join(
@@ -136,18 +108,7 @@ def batch_join(
 ) -> Any:
     """`batch` of elements from several sources, each of which has a thread of its own: as many
     tensors as the shortest source has. Raises `TypeError` where their dtypes differ."""
-    return maybe_batch_join(
-        tensors_list,
-        True,
-        batch_size,
-        capacity,
-        enqueue_many,
-        shapes,
-        dynamic_pad,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
+    return maybe_batch_join(keep_input=True, **locals())
 
 
 def maybe_batch_join(
@@ -164,18 +125,7 @@ def maybe_batch_join(
 ) -> Any:
     """`batch_join` of those elements for which `keep_input` holds. Raises as `batch_join`, and
     `ValueError` for a `keep_input` of another shape."""
-    settings = _Batching(
-        batch_size,
-        keep_input,
-        capacity,
-        enqueue_many,
-        shapes,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-        dynamic_pad,
-    )
-    return _batched(tensors_list, settings, "batch_join")
+    return _batched("batch_join", tensors_list, locals())
 
 
 def shuffle_batch(
@@ -193,20 +143,7 @@ def shuffle_batch(
 ) -> Any:
     """Batches of elements in random order: each is taken from more than `min_after_dequeue`. As
     `batch`; raises `ValueError` where the capacity is not larger than that."""
-    return maybe_shuffle_batch(
-        tensors,
-        batch_size,
-        capacity,
-        min_after_dequeue,
-        True,
-        num_threads,
-        seed,
-        enqueue_many,
-        shapes,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
+    return maybe_shuffle_batch(keep_input=True, **locals())
 
 
 def maybe_shuffle_batch(
@@ -225,19 +162,7 @@ def maybe_shuffle_batch(
 ) -> Any:
     """`shuffle_batch` of those elements for which `keep_input` holds. Raises as `shuffle_batch`,
     and `ValueError` for a `keep_input` of another shape."""
-    settings = _Batching(
-        batch_size,
-        keep_input,
-        capacity,
-        enqueue_many,
-        shapes,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-        leave=min_after_dequeue,
-        seed=seed,
-    )
-    return _batched([tensors], settings, "shuffle_batch", num_threads)
+    return _batched("shuffle_batch", [tensors], locals())
 
 
 def shuffle_batch_join(
@@ -254,19 +179,7 @@ def shuffle_batch_join(
 ) -> Any:
     """`shuffle_batch` of elements from several sources, each of which has a thread of its own: as
     many tensors as the shortest source has. Raises `TypeError` where their dtypes differ."""
-    return maybe_shuffle_batch_join(
-        tensors_list,
-        batch_size,
-        capacity,
-        min_after_dequeue,
-        True,
-        seed,
-        enqueue_many,
-        shapes,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
+    return maybe_shuffle_batch_join(keep_input=True, **locals())
 
 
 def maybe_shuffle_batch_join(
@@ -284,26 +197,16 @@ def maybe_shuffle_batch_join(
 ) -> Any:
     """`shuffle_batch_join` of those elements for which `keep_input` holds. Raises as
     `shuffle_batch_join`, and `ValueError` for a `keep_input` of another shape."""
-    settings = _Batching(
-        batch_size,
-        keep_input,
-        capacity,
-        enqueue_many,
-        shapes,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-        leave=min_after_dequeue,
-        seed=seed,
-    )
-    return _batched(tensors_list, settings, "shuffle_batch_join")
+    return _batched("shuffle_batch_join", tensors_list, locals())
 
 
 # -- the graph
 
 
-def _batched(sources: Sequence[Any], s: _Batching, default_name: str, threads: int = 1) -> Any:
-    """A batch of elements from each source, in the structure of the first."""
+def _batched(default_name: str, sources: Sequence[Any], given: Mapping[str, Any]) -> Any:
+    """A batch of elements from each source, in the structure of the first. `given`: the arguments
+    of a function above, by name."""
+    s = _Batching(**{f.name: given[f.name] for f in fields(_Batching) if f.name in given})
     if not sources:
         raise ValueError("Expected at least one set of tensors")
     if any(isinstance(x, Mapping) and x.keys() != sources[0].keys() for x in sources):
@@ -318,12 +221,13 @@ def _batched(sources: Sequence[Any], s: _Batching, default_name: str, threads: i
         tensors, sparse = stored(found, s.enqueue_many, keep)
         types = _types(tensors)
         shapes = _shapes(tensors, s.shapes, s.enqueue_many)
-        if s.leave is not None and s.capacity <= s.leave:
+        least = s.min_after_dequeue
+        if least is not None and s.capacity <= least:
             raise ValueError(
-                f"capacity {s.capacity} must be bigger than min_after_dequeue {s.leave}."
+                f"capacity {s.capacity} must be bigger than min_after_dequeue {least}."
             )
         queue = s.queue(types, shapes)
-        ops = [_enqueued(queue, row, s.enqueue_many, keep) for row in tensors] * threads
+        ops = [_enqueued(queue, row, s.enqueue_many, keep) for row in tensors] * s.num_threads
         add_queue_runner(QueueRunner(queue, ops))
         _summarize(queue, s)
         take = queue.dequeue_up_to if s.allow_smaller_final_batch else queue.dequeue_many
@@ -409,8 +313,8 @@ def _summarize(queue: QueueBase, s: _Batching) -> None:
     """How full the queue is, of what it may hold beyond what stays."""
     size, room = queue.size(), s.capacity
     name = f"fraction_of_{room}_full"
-    if s.leave is not None:
-        room -= s.leave
-        size = maximum(0, size - s.leave)
-        name = f"fraction_over_{s.leave}_of_{room}_full"
+    if s.min_after_dequeue is not None:
+        room -= s.min_after_dequeue
+        size = maximum(0, size - s.min_after_dequeue)
+        name = f"fraction_over_{s.min_after_dequeue}_of_{room}_full"
     scalar(name, cast(size, dtypes.f32) * (1.0 / room))

@@ -19,8 +19,6 @@ from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import create, output
 from flowc.graph.shape_inference import constant_elements
 
-Dequeued = Tensor | list[Tensor] | dict[str, Tensor]
-
 
 class QueueBase:
     """What all queues have. Elements are tuples of components; dictionaries, where the queue has

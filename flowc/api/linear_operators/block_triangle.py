@@ -13,7 +13,7 @@ from flowc.api.framework.scopes import name_scope
 from flowc.api.linear_operators import batches
 from flowc.api.linear_operators.blocks import LinearOperatorBlockDiag
 from flowc.api.linear_operators.dense import LinearOperatorFullMatrix
-from flowc.api.linear_operators.hints import arguments_of
+from flowc.api.linear_operators.hints import Hints, arguments_of
 from flowc.api.linear_operators.linear_operator import LinearOperator
 from flowc.api.math.linear_algebra import adjoint as adjoint_of
 from flowc.graph import Operation, Tensor, TensorShape
@@ -47,16 +47,8 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
         # What asks for the diagonal alone.
         self._diagonal = LinearOperatorBlockDiag(on_diagonal, name=f"{name}/diagonal")
         with name_scope(name):
-            super().__init__(
-                on_diagonal[0].dtype,
-                None,
-                is_non_singular,
-                is_self_adjoint,
-                is_positive_definite,
-                is_square=True,
-                name=name,
-                parameters=parameters,
-            )
+            hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, True)
+            super().__init__(on_diagonal[0].dtype, **hints.named(name, parameters))
 
     @property
     def operators(self) -> Rows:

@@ -22,7 +22,7 @@ from flowc.api.framework.basics import cast
 from flowc.api.framework.plain_ops import fft, fft2d, fft3d, ifft, ifft2d, ifft3d
 from flowc.api.framework.scopes import name_scope
 from flowc.api.linear_operators import batches
-from flowc.api.linear_operators.hints import always, arguments_of
+from flowc.api.linear_operators.hints import Hints, always, arguments_of
 from flowc.api.linear_operators.linear_operator import (
     LinearOperator,
     assert_no_zeros,
@@ -66,16 +66,9 @@ class _Circulant(LinearOperator):
         if not self._spectrum.dtype.is_complex:
             message = "A real spectrum always corresponds to a self-adjoint operator."
             is_self_adjoint = always(is_self_adjoint, message)
-        super().__init__(
-            input_output_dtype,
-            None,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            always(is_square, "A [[nested] block] circulant operator is always square."),
-            name,
-            parameters,
-        )
+        is_square = always(is_square, "A [[nested] block] circulant operator is always square.")
+        hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        super().__init__(input_output_dtype, **hints.named(name, parameters))
 
     @property
     def block_depth(self) -> int:
@@ -253,16 +246,9 @@ class LinearOperatorToeplitz(LinearOperator):
             raise ValueError(
                 "Expected square matrix, got row and col with mismatched dimensions."
             )  # fmt: skip
-        super().__init__(
-            self._row.base_dtype,
-            None,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            always(is_square, "Only square Toeplitz operators currently supported."),
-            name,
-            parameters,
-        )
+        is_square = always(is_square, "Only square Toeplitz operators currently supported.")
+        hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        super().__init__(self._row.base_dtype, **hints.named(name, parameters))
 
     @property
     def col(self) -> Tensor:

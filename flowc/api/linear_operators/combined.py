@@ -30,13 +30,7 @@ class CombinedOperator(LinearOperator):
         if name is None:
             name = self._between.join(operator.name for operator in self._operators)
         with name_scope(name):
-            super().__init__(
-                self._operators[0].dtype,
-                None,
-                name=name,
-                parameters=parameters,
-                **hints.arguments(),
-            )
+            super().__init__(self._operators[0].dtype, **hints.named(name, parameters))
 
     @property
     def operators(self) -> list[LinearOperator]:

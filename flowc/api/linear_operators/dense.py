@@ -9,7 +9,7 @@ from flowc.api.arrays.blocks import matrix_band_part, matrix_diag_part
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.scopes import name_scope
 from flowc.api.linear_operators import batches
-from flowc.api.linear_operators.hints import always, arguments_of
+from flowc.api.linear_operators.hints import Hints, always, arguments_of
 from flowc.api.linear_operators.linear_operator import LinearOperator, assert_no_zeros
 from flowc.api.math import elementwise as m
 from flowc.api.math.linear_algebra import adjoint as adjoint_of
@@ -44,16 +44,8 @@ class LinearOperatorFullMatrix(LinearOperator):
                 f"{self._matrix.dtype}."
             )
         _check_rank("matrix", self._matrix)
-        super().__init__(
-            self._matrix.base_dtype,
-            None,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            is_square,
-            name,
-            parameters,
-        )
+        hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        super().__init__(self._matrix.base_dtype, **hints.named(name, parameters))
 
     @property
     def matrix(self) -> Tensor:
@@ -93,16 +85,8 @@ class LinearOperatorLowerTriangular(LinearOperator):
         with name_scope(name, values=[tril]):
             self._tril = as_tensor(tril, name="tril")
         _check_rank("tril", self._tril)
-        super().__init__(
-            self._tril.base_dtype,
-            None,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            is_square,
-            name,
-            parameters,
-        )
+        hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        super().__init__(self._tril.base_dtype, **hints.named(name, parameters))
 
     @property
     def tril(self) -> Tensor:

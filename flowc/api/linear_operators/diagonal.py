@@ -10,7 +10,7 @@ from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework import assertions as check
 from flowc.api.framework.basics import cast
 from flowc.api.framework.scopes import name_scope
-from flowc.api.linear_operators.hints import always, arguments_of
+from flowc.api.linear_operators.hints import Hints, always, arguments_of
 from flowc.api.linear_operators.linear_operator import (
     LinearOperator,
     assert_no_zeros,
@@ -47,16 +47,9 @@ class LinearOperatorDiag(LinearOperator):
         if not self._diag.dtype.is_complex:
             message = "A real diagonal operator is always self adjoint."
             is_self_adjoint = always(is_self_adjoint, message)
-        super().__init__(
-            self._diag.base_dtype,
-            None,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            always(is_square, "Only square diagonal operators currently supported."),
-            name,
-            parameters,
-        )
+        is_square = always(is_square, "Only square diagonal operators currently supported.")
+        hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        super().__init__(self._diag.base_dtype, **hints.named(name, parameters))
 
     @property
     def diag(self) -> Tensor:

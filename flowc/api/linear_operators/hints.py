@@ -40,6 +40,10 @@ class Hints:
     def arguments(self) -> dict[str, Any]:
         return asdict(self)
 
+    def named(self, name: str | None, parameters: dict[str, Any]) -> dict[str, Any]:
+        """All arguments of `LinearOperator` but the dtype."""
+        return {**self.arguments(), "name": name, "parameters": parameters}
+
 
 def arguments_of(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a class among the local names at the start of its `__init__`."""

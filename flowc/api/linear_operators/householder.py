@@ -17,7 +17,7 @@ from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.basics import cast
 from flowc.api.framework.scopes import name_scope, no_op
 from flowc.api.linear_operators import batches
-from flowc.api.linear_operators.hints import always, arguments_of
+from flowc.api.linear_operators.hints import Hints, always, arguments_of
 from flowc.api.linear_operators.linear_operator import LinearOperator
 from flowc.api.math import elementwise as m
 from flowc.api.math.linear_algebra import adjoint as adjoint_of
@@ -53,16 +53,10 @@ class LinearOperatorHouseholder(LinearOperator):
             )
         if is_positive_definite:
             raise ValueError("A Householder operator is always non-positive definite.")
-        super().__init__(
-            self._axis.base_dtype,
-            None,
-            is_non_singular,
-            always(is_self_adjoint, "A Householder operator is always self adjoint."),
-            False,
-            always(is_square, "A Householder operator is always square."),
-            name,
-            parameters,
-        )
+        is_self_adjoint = always(is_self_adjoint, "A Householder operator is always self adjoint.")
+        is_square = always(is_square, "A Householder operator is always square.")
+        hints = Hints(is_non_singular, is_self_adjoint, False, is_square)
+        super().__init__(self._axis.base_dtype, **hints.named(name, parameters))
 
     @property
     def reflection_axis(self) -> Tensor:
@@ -145,16 +139,9 @@ class LinearOperatorPermutation(LinearOperator):
         _check_permutation(self._perm)
         told = "A Permutation operator is always {0}. Expected argument `{1}` to be True."
         always(is_non_singular, told.format("non-singular", "is_non_singular"))
-        super().__init__(
-            dtype,
-            None,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            always(is_square, told.format("square", "is_square")),
-            name,
-            parameters,
-        )
+        is_square = always(is_square, told.format("square", "is_square"))
+        hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        super().__init__(dtype, **hints.named(name, parameters))
 
     @property
     def perm(self) -> Tensor:

@@ -21,7 +21,7 @@ from flowc.api.arrays.static_values import broadcast_static_shape
 from flowc.api.framework import assertions as check
 from flowc.api.framework.basics import cast
 from flowc.api.framework.scopes import name_scope, no_op, with_dependencies
-from flowc.api.linear_operators.hints import always, arguments_of
+from flowc.api.linear_operators.hints import Hints, always, arguments_of
 from flowc.api.linear_operators.linear_operator import (
     LinearOperator,
     assert_no_zeros,
@@ -206,16 +206,8 @@ class LinearOperatorScaledIdentity(_OfSizes):
             is_self_adjoint = always(is_self_adjoint, message)
         if not is_square:
             raise ValueError("A ScaledIdentity operator is always square.")
-        super().__init__(
-            self._multiplier.base_dtype,
-            None,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            True,
-            name,
-            parameters,
-        )
+        hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, True)
+        super().__init__(self._multiplier.base_dtype, **hints.named(name, parameters))
 
     @property
     def multiplier(self) -> Tensor:

@@ -7,32 +7,28 @@ subclass does not say follows from its `_matmul`, through the dense matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from flowc import dtypes
 from flowc.api.arrays.blocks import matrix_diag_part
 from flowc.api.arrays.filling import eye
-from flowc.api.arrays.shaping import expand_dims, size, squeeze
+from flowc.api.arrays.shaping import expand_dims, squeeze
 from flowc.api.framework import assertions as check
 from flowc.api.framework.basics import cast
 from flowc.api.framework.plain_ops import cholesky, matrix_determinant, slogdet
-from flowc.api.framework.scopes import name_scope, no_op
+from flowc.api.framework.scopes import no_op
 from flowc.api.linear_operators import batches
-from flowc.api.linear_operators.hints import NAMES, Hints
+from flowc.api.linear_operators.description import MatrixDescription
 from flowc.api.math import elementwise as m
 from flowc.api.math.linear_algebra import adjoint as adjoint_of
 from flowc.api.math.matrix_equations import cholesky_solve, self_adjoint_eigvals, svd
 from flowc.api.math.reductions import reduce_max, reduce_min, reduce_sum
-from flowc.dtypes import DType
-from flowc.graph import Dimension, Operation, Tensor, TensorShape
+from flowc.graph import Operation, Tensor
 from flowc.graph.building.conversion import as_tensor
 
 
-class LinearOperator:
+class LinearOperator(MatrixDescription):
     """Matrices [batch..., m, n] by what they do, of `dtype`.
 
     A subclass gives `_shape()` and `_matmul(x, adjoint, adjoint_arg)`, `_shape_tensor()` where a
@@ -45,164 +41,6 @@ class LinearOperator:
     Raises `ValueError` for promises that contradict each other. Methods raise `TypeError` for
     tensors of another dtype, `ValueError` for sizes that do not fit, and `NotImplementedError` for
     what the operator is promised not to have (the inverse of a singular one)."""
-
-    def __init__(
-        self,
-        dtype: Any,
-        graph_parents: Sequence[Any] | None = None,
-        is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None,
-        is_square: bool | None = None,
-        name: str | None = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> None:
-        if is_positive_definite:
-            if is_non_singular is False:
-                raise ValueError("A positive definite matrix is always non-singular.")
-            is_non_singular = True
-        for holds, what in ((is_non_singular, "non-singular"), (is_self_adjoint, "self-adjoint")):
-            if holds and is_square is False:
-                raise ValueError(f"A {what} matrix is always square.")
-        for i, parent in enumerate(graph_parents or ()):
-            if not isinstance(parent, Tensor) and not hasattr(parent, "_as_tensor"):
-                raise ValueError(f"Graph parent item {i} is not a Tensor; {parent}.")
-        self._graph_parents = list(graph_parents or ())
-        self._dtype = dtypes.as_dtype(dtype)
-        self._is_non_singular = is_non_singular
-        self._is_self_adjoint = is_self_adjoint
-        self._is_positive_definite = is_positive_definite
-        self._is_square = True if is_non_singular or is_self_adjoint else is_square
-        self._parameters = dict(parameters or {})
-        self._name = name or type(self).__name__
-
-    @contextmanager
-    def _name_scope(self, name: str) -> Iterator[str]:
-        with name_scope(f"{self.name}/{name}") as scope:
-            yield scope
-
-    # -- what it is
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The arguments it was made with."""
-        return dict(self._parameters)
-
-    @property
-    def dtype(self) -> DType:
-        """Of the tensors that it takes and gives."""
-        return self._dtype
-
-    @property
-    def name(self) -> str:
-        """The scope of its operations."""
-        return self._name
-
-    @property
-    def graph_parents(self) -> list[Any]:
-        """The tensors that it was said to depend on."""
-        return self._graph_parents
-
-    @property
-    def is_non_singular(self) -> bool | None:
-        """Whether it has an inverse; None where that is not known."""
-        return self._is_non_singular
-
-    @property
-    def is_self_adjoint(self) -> bool | None:
-        """Whether it is its adjoint; None where that is not known."""
-        return self._is_self_adjoint
-
-    @property
-    def is_positive_definite(self) -> bool | None:
-        """Whether the real part of x^H A x is positive; None where that is not known."""
-        return self._is_positive_definite
-
-    @property
-    def is_square(self) -> bool | None:
-        """Whether it has as many rows as columns; None where that is not known. Raises `ValueError`
-        where the program said that it has not."""
-        sizes = self.domain_dimension.value, self.range_dimension.value
-        found = None if None in sizes else sizes[0] == sizes[1]
-        if self._is_square is False and found:
-            raise ValueError("User set is_square hint to False, but the operator was square.")
-        return found if self._is_square is None else self._is_square
-
-    @property
-    def hints(self) -> Hints:
-        """All that is known of it."""
-        return Hints(**{name: getattr(self, name) for name in NAMES})
-
-    # -- sizes
-
-    @property
-    def shape(self) -> TensorShape:
-        """[batch..., m, n], as far as it is known."""
-        return TensorShape(self._shape())
-
-    def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
-        """[batch..., m, n], an int32 vector."""
-        with self._name_scope(name):
-            return self._sizes()
-
-    def _sizes(self) -> Tensor:
-        known = self.shape
-        return (
-            batches.sizes_of(known, "shape") if known.is_fully_defined() else self._shape_tensor()
-        )
-
-    @property
-    def batch_shape(self) -> TensorShape:
-        """[batch...], as far as it is known."""
-        return self.shape[:-2]
-
-    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
-        """[batch...], an int32 vector."""
-        with self._name_scope(name):
-            return self._batch_sizes()
-
-    def _batch_sizes(self) -> Tensor:
-        known = self.batch_shape
-        return (
-            batches.sizes_of(known, "batch_shape")
-            if known.is_fully_defined()
-            else self._sizes()[:-2]
-        )
-
-    @property
-    def tensor_rank(self) -> int | None:
-        """How many dimensions its dense form has, as far as it is known."""
-        return self.shape.ndims
-
-    def tensor_rank_tensor(self, name: str = "tensor_rank_tensor") -> Tensor:
-        """How many dimensions its dense form has, an int32 scalar."""
-        with self._name_scope(name):
-            known = self.tensor_rank
-            return size(self._sizes()) if known is None else as_tensor(known, dtypes.i32)
-
-    @property
-    def domain_dimension(self) -> Dimension:
-        """n, as far as it is known."""
-        return Dimension(None) if self.shape.ndims is None else self.shape[-1]
-
-    @property
-    def range_dimension(self) -> Dimension:
-        """m, as far as it is known."""
-        return Dimension(None) if self.shape.ndims is None else self.shape[-2]
-
-    def domain_dimension_tensor(self, name: str = "domain_dimension_tensor") -> Tensor:
-        """n, an int32 scalar."""
-        with self._name_scope(name):
-            return self._size(-1)
-
-    def range_dimension_tensor(self, name: str = "range_dimension_tensor") -> Tensor:
-        """m, an int32 scalar."""
-        with self._name_scope(name):
-            return self._size(-2)
-
-    def _size(self, axis: int) -> Tensor:
-        known = None if self.shape.ndims is None else self.shape[axis].value
-        return self._sizes()[axis] if known is None else as_tensor(known, dtypes.i32)
 
     # -- promises checked by a run
 
@@ -406,12 +244,6 @@ class LinearOperator:
             return self._cond()
 
     # -- what a subclass gives, or may
-
-    def _shape(self) -> Any:
-        raise NotImplementedError("_shape is not implemented.")
-
-    def _shape_tensor(self) -> Tensor:
-        raise NotImplementedError("_shape_tensor is not implemented.")
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
         raise NotImplementedError("_matmul is not implemented.")

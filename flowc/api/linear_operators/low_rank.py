@@ -12,7 +12,7 @@ from flowc.api.framework.plain_ops import cholesky, matrix_determinant
 from flowc.api.framework.scopes import name_scope
 from flowc.api.linear_operators import batches
 from flowc.api.linear_operators.diagonal import LinearOperatorDiag
-from flowc.api.linear_operators.hints import always, arguments_of
+from flowc.api.linear_operators.hints import Hints, always, arguments_of
 from flowc.api.linear_operators.identity import LinearOperatorIdentity
 from flowc.api.linear_operators.linear_operator import LinearOperator
 from flowc.api.math import elementwise as m
@@ -71,16 +71,8 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             if diag_update is not None:
                 self._diag = as_tensor(diag_update, base_operator.dtype, "diag_update")
             self._middle = self._middle_operator()
-        super().__init__(
-            base_operator.dtype,
-            None,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            is_square,
-            name,
-            parameters,
-        )
+        hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        super().__init__(base_operator.dtype, **hints.named(name, parameters))
         self._check_shapes()
 
     def _middle_operator(self) -> LinearOperator:

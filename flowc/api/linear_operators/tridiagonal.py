@@ -10,7 +10,7 @@ from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework import assertions as check
 from flowc.api.framework.scopes import group, name_scope
 from flowc.api.linear_operators import batches
-from flowc.api.linear_operators.hints import arguments_of
+from flowc.api.linear_operators.hints import Hints, arguments_of
 from flowc.api.linear_operators.linear_operator import LinearOperator, assert_real
 from flowc.api.math import elementwise as m
 from flowc.api.math.linear_algebra import adjoint as adjoint_of
@@ -54,16 +54,8 @@ class LinearOperatorTridiag(LinearOperator):
             else:
                 self._diagonals = as_tensor(diagonals, name="diagonals")
                 dtype = self._diagonals.base_dtype
-        super().__init__(
-            dtype,
-            None,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            is_square,
-            name,
-            parameters,
-        )
+        hints = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        super().__init__(dtype, **hints.named(name, parameters))
 
     @property
     def diagonals(self) -> Any:

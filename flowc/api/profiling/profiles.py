@@ -24,7 +24,7 @@ from flowc.errors import AlreadyExistsError, UnavailableError
 from flowc.graph import Graph
 from flowc.run.host_steps import current_trace
 from flowc.run.session import Session
-from flowc.run.step_stats import steps_of, told_of_run
+from flowc.run.step_stats import metadata_of_run, steps_of
 from flowc.run.traces import Trace, tells
 
 _ENDINGS = (".html", ".json", ".json.gz", ".pb")
@@ -170,7 +170,7 @@ class Profile:
         """The steps of all runs as TensorFlow's message."""
         found = RunMetadata()
         for graph, trace in self._traces:
-            found.MergeFrom(RunMetadata.FromString(told_of_run(graph, trace, False)))
+            found.MergeFrom(RunMetadata.FromString(metadata_of_run(graph, trace, False)))
         while len(found.step_stats.dev_stats) > 1:  # one device: runs stand one behind another
             found.step_stats.dev_stats[0].node_stats.extend(
                 found.step_stats.dev_stats[1].node_stats

@@ -26,20 +26,19 @@ from llvmlite import ir
 from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.constant_copies import copy_constants, joined_copies
 from flowc.codegen.driver.device_memory import SCALAR_BYTES, DeviceMemory
-from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
+from flowc.codegen.driver.frame import RunFrame
 from flowc.codegen.driver.launch import Launcher, workers_of
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.output_dims import emit_output_dims
-from flowc.codegen.driver.pending import Pending, dims_named, lower_bound
+from flowc.codegen.driver.run_sizes import RunSizes
 from flowc.codegen.driver.scalars import emit_direct, memory_type
 from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.driver.trace import StepTrace
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.target import Target
-from flowc.errors import BROADCAST_HINT, InternalError, NegativeSizeError
+from flowc.errors import InternalError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Symbol, expression, lone_symbol, substitute, symbols_of
-from flowc.ir.types import MOST_BYTES
 from flowc.passes.analysis.aliasing import updated_input
 from flowc.plan.plan import (
     DEVICE,
@@ -102,16 +101,14 @@ class _Emitter:
         self.target = target
         self.tables = tables
         self.module = ir.Module("flowc_driver")
-        self.places_of_sizes = {size: i for i, size in enumerate(tables.sizes)}
         self.region = plan.top
-        self.pending = Pending(plan.computation)
         self.calls: list[Node] = []
         self.steps: list[Step] = []
-        self.where = ""  # the loop or branch whose steps are emitted
 
     def emit(self) -> Driver:
         frame = self.frame = RunFrame(self.module)
         self.b = frame.b
+        self.sizes = RunSizes(frame, self.plan, self.tables.sizes)
         self.memory = Memory(frame, self.plan, self.tables.weight_offset)
         self.device: DeviceMemory | None = None
         if self.plan.on_device:
@@ -121,10 +118,10 @@ class _Emitter:
         wakes = workers_of(x for found in on_host for x in found)
         if wakes is not None:
             frame.call_workers(wakes)
-        self.launcher = Launcher(frame, self.memory, every, self.target, self._bind)
+        self.launcher = Launcher(frame, self.memory, every, self.target, self.sizes.bind)
         for i, size in enumerate(self.tables.sizes[: self.tables.input_sizes]):
             frame.bind(size, self.b.load(frame.element(frame.sizes, i)))
-        self._check_sizes()
+        self.sizes.check()
         self.trace = StepTrace(frame) if self.traced else None
         self.memory.acquire_arena()
         if self.device is not None:
@@ -142,42 +139,6 @@ class _Emitter:
         emit_output_dims(self.module, "dims", self.plan, self.tables.sizes, lambda d: d)
         emit_output_dims(self.module, "bounds", self.plan, self.tables.sizes, self.plan.bounded)
         return Driver(str(self.module), frame.errors, self.calls, self.steps)
-
-    # -- sizes
-
-    def _bind(self, size: Symbol, value: ir.Value) -> None:
-        """A size that the run found. Those of bodies are nobody else's."""
-        self.frame.bind(size, value)
-        if self.region is self.plan.top:
-            place = self.frame.element(self.frame.sizes, self.places_of_sizes[size])
-            self.b.store(value, place)
-
-    def _check_sizes(self) -> None:
-        """What must hold of sizes, as soon as they are known."""
-        frame, known = self.frame, self.frame.env.keys()
-        for x, y, node in self.pending.equal(known):
-            self._check_equal(x, y, node or self.where)
-        for dim, node in self.pending.signed(known):
-            frame.at_least_zero(dim, node)
-        for dim, what, node in self.pending.large(known):
-            frame.limit(dim, MOST_BYTES, what, node)
-
-    def _check_equal(self, x: Dim, y: Dim, node: str) -> None:
-        a, c = self.frame.dim(x), self.frame.dim(y)
-        wrong = self.b.icmp_signed("!=", a, c)
-        named = dims_named(self.plan.computation, symbols_of(x, y))
-        least = lower_bound(x, y)
-        if least is not None:
-            row = ErrorRow(f"{x} must be at least {least}, found {{a}}{named}", node)
-            self.frame.leave_if(wrong, STATUS_INVALID, row, [a])
-            return
-        message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
-        one = self.b.or_(*(self.b.icmp_signed("==", v, i64(1)) for v in (a, c)))
-        rows = [
-            ErrorRow(text, node) for text in (message + named + BROADCAST_HINT, message + named)
-        ]
-        row = self.b.select(one, *map(self.frame.error_number, rows))
-        self.frame.leave_if(wrong, STATUS_INVALID, row, [a, c])
 
     # -- steps
 
@@ -226,16 +187,18 @@ class _Emitter:
 
     def _nested(self, node: Node, region: Region, then: Callable[[], None]) -> None:
         """A region of a loop or branch, and what follows it where its sizes are known."""
-        outer = self.region, self.pending, self.where
-        self.region, self.pending = region, Pending(region.computation)
-        self.where = node.name
-        with self.frame.scope(), self.launcher.faults_of_region():
+        outer, self.region = self.region, region
+        with (
+            self.frame.scope(),
+            self.sizes.of_region(node, region),
+            self.launcher.faults_of_region(),
+        ):
             self._device_is_busy()
-            self._check_sizes()
+            self.sizes.check()
             self._steps()
             then()
             self._device_is_busy()
-        self.region, self.pending, self.where = outer
+        self.region = outer
 
     def _device_is_busy(self) -> None:
         """Nobody knows what it was asked where blocks meet."""
@@ -265,7 +228,7 @@ class _Emitter:
             memory.make(step.late_scratch, step.needs.scratch, times=memory.workers())
         for launch in self.launches[node]:
             self.launcher.emit(region, step, launch)
-            self._check_sizes()
+            self.sizes.check()
         if node.attrs["kind"] == "native" and not on_device:
             self.frame.poll()  # nothing tells how much work it was
         if not self.launches[node]:
@@ -356,8 +319,8 @@ class _Emitter:
         self.calls.append(node)
         self.frame.call_python(len(self.calls) - 1, words)
         for size, _ in node.sizes:
-            self._bind(size, b.load(self.frame.element(words, decided[expression(size)])))
-        self._check_sizes()
+            self.sizes.bind(size, b.load(self.frame.element(words, decided[expression(size)])))
+        self.sizes.check()
         self.frame.poll()
         for value, at in zip(node.outputs, places):
             place = self.region.places[value]
@@ -366,41 +329,13 @@ class _Emitter:
             memory.copy(memory.pointer(place), source, self.frame.dim(bytes_of(value)))
 
     def _read_sizes(self, node: Node) -> None:
-        b = self.b
         (value,) = node.inputs
-        dtype = value.type.dtype
-        element = ir.IntType(8 * dtype.size)
-        pointer = self.memory.pointer(self.region.place_of(value))
-        base = b.bitcast(pointer, element.as_pointer())
-        for i, (size, _) in enumerate(node.sizes):
-            raw = b.load(self.frame.element(base, i))
-            wide = raw
-            if dtype.size < 8:
-                wide = b.sext(raw, I64) if dtype.kind == "int" else b.zext(raw, I64)
-            found = wide
-            if node.attrs["below"]:
-                wide = b.add(wide, i64(node.attrs["below"]))
-            message = f"a size must not be negative, found {{a}} at position {i}"
-            row = ErrorRow(message, node.name, NegativeSizeError.__name__)
-            bad = b.icmp_signed("<", wide, i64(0))
-            self.frame.leave_if(bad, STATUS_INVALID, row, [found])
-            self._bind(size, wide)
-        self._check_sizes()
+        self.sizes.read(node, self.memory.pointer(self.region.place_of(value)))
 
     def _write_sizes(self, node: Node) -> None:
-        b = self.b
-        element = ir.IntType(8 * node.attrs["dtype"].size)
         place = self.region.places[node.output]
         self.memory.make(place, bytes_of(node.output))
-        base = b.bitcast(self.memory.pointer(place), element.as_pointer())
-        for i, dim in enumerate(node.attrs["dims"]):
-            value = self.frame.dim(dim)
-            narrow = b.trunc(value, element) if element.width < 64 else value
-            if element.width < 64 and not isinstance(dim, int):
-                message = f"the size {dim} does not fit {node.attrs['dtype']}, found {{a}}"
-                wrong = b.icmp_signed("!=", b.sext(narrow, I64), value)
-                self.frame.leave_if(wrong, STATUS_INVALID, ErrorRow(message, node.name), [value])
-            b.store(narrow, self.frame.element(base, i))
+        self.sizes.write(node, self.memory.pointer(place))
 
     # -- loops and branches
 
@@ -447,8 +382,8 @@ class _Emitter:
         frame.loops -= 1
         b.position_at_end(end)
         for (size, _), variable in zip(node.sizes, variables):
-            self._bind(size, b.load(variable))
-        self._check_sizes()
+            self.sizes.bind(size, b.load(variable))
+        self.sizes.check()
 
     def _hand_on(self, loop: Loop) -> None:
         """Gives the next iteration what this one computed, all at once."""
@@ -488,8 +423,8 @@ class _Emitter:
             self._nested(node, region, leave)
         b.position_at_end(end)
         for (size, _), variable in zip(node.sizes, variables):
-            self._bind(size, b.load(variable))
-        self._check_sizes()
+            self.sizes.bind(size, b.load(variable))
+        self.sizes.check()
 
 
 def _is_download(step: Step | list[Any] | None) -> bool:

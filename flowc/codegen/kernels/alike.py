@@ -1,8 +1,7 @@
-"""Launches of clusters that are alike, made once a program.
+"""Clusters that compute the same share their loop nests: graphs repeat their layers.
 
 In: a cluster of loops, and what makes its launches. Out: its launches: those of an earlier cluster
-that computes the same from values of the same types, with its own values in their place. A graph
-repeats its layers, and to write a loop nest takes longer than to see that it is written already.
+that computes the same from values of the same types, with its own values in their place.
 """
 
 from __future__ import annotations

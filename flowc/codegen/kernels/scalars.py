@@ -238,7 +238,7 @@ class KernelScalars:
         raw = self._int(x)
         limit = nest.index(extent)
         bad = nest.let(either(compare("lt", raw, int_number(0)), compare("ge", raw, limit)))
-        text, told = _told(message, extent, place if self.tells_places else ())
+        text, told = _fault_text(message, extent, place if self.tells_places else ())
         fault = self._fault(text)
         with nest.when(bad if self.guard is None else both(self.guard, bad)):
             nest.store("status", int_number(1), raw)
@@ -264,7 +264,7 @@ class KernelScalars:
         return int_number(faults.index(fault) + 1)
 
 
-def _told(message: str, extent: Dim, place: tuple[Dim, ...]) -> tuple[str, list[Dim]]:
+def _fault_text(message: str, extent: Dim, place: tuple[Dim, ...]) -> tuple[str, list[Dim]]:
     """The text of a fault, in which {a} is the value, and what {b} and {c} are: an extent that only
     the run knows, then the place, as far as there is room for it."""
     is_written = bool(place) and isinstance(extent, int)

@@ -75,97 +75,111 @@ declare i64 @flowc_shuffle_lanes_i64(i64, i64, i64) convergent nounwind
 
 
 def _fold_text(name: str) -> str:
-    """Lanes of a warp exchange totals with those 1, 2, 4... beside them; then, where there are
-    more, each reads the totals of all warps in their order."""
-    how, letter, width = _parts(name)
-    kind = _FLOATS[width] if letter == "f" else f"i{width}"
-    word, wide = f"i{width}", 64 if width == 64 else 32  # as the totals are exchanged
-    intrinsics: list[str] = []
+    return _Fold(name).text()
 
-    def joined(result: str, x: str, y: str) -> str:
-        return f"  %{result} = {_operation(how, letter, kind, intrinsics)(x, y)}"
 
-    def to_word(result: str, x: str) -> list[str]:
-        bits = f"  %{result}b = bitcast {kind} {x} to {word}"
-        return [bits, f"  %{result} = {_cast(width, wide, 'zext')} {word} %{result}b to i{wide}"]
+class _Fold:
+    """The text of a fold's function. Lanes of a warp exchange totals with those 1, 2, 4... beside
+    them; then, where there are more, each reads the totals of all warps in their order."""
 
-    def from_word(result: str, x: str) -> list[str]:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        how, letter, self.width = _parts(name)
+        self.kind = _FLOATS[self.width] if letter == "f" else f"i{self.width}"
+        self.wide = 64 if self.width == 64 else 32  # bits of a total as it is exchanged
+        self.intrinsics: list[str] = []
+        self.operation = _operation(how, letter, self.kind, self.intrinsics)
+
+    def text(self) -> str:
+        head = (
+            f"define linkonce_odr hidden {self.kind} @flowc_{self.name}({self.kind} %given,"
+            " i64 %lanes) alwaysinline convergent nounwind {"
+        )
+        lines = [head, *self._within_warp(), *self._across_warps(), "}"]
+        return "\n".join([*lines, *self.intrinsics, ""])
+
+    def _joined(self, result: str, x: str, y: str) -> str:
+        return f"  %{result} = {self.operation(x, y)}"
+
+    def _to_word(self, result: str, x: str) -> list[str]:
         return [
-            f"  %{result}b = {_cast(width, wide, 'trunc')} i{wide} {x} to {word}",
-            f"  %{result} = bitcast {word} %{result}b to {kind}",
+            f"  %{result}b = bitcast {self.kind} {x} to i{self.width}",
+            f"  %{result} = {self._cast('zext')} i{self.width} %{result}b to i{self.wide}",
         ]
 
-    lines = [
-        f"define linkonce_odr hidden {kind} @flowc_{name}({kind} %given, i64 %lanes)"
-        " alwaysinline convergent nounwind {",
-        "entry:",
-        "  br label %step1",
-    ]
-    value, before = "%given", "entry"
-    for distance in (1, 2, 4, 8, 16):
-        following = f"step{2 * distance}"
-        lines += [
-            f"step{distance}:",
-            f"  %v{distance} = phi {kind} [ {value}, %{before} ]"
-            + (f", [ %v{distance // 2}, %step{distance // 2} ]" if distance > 1 else ""),
-            f"  %far{distance} = icmp sge i64 {distance}, %lanes",
-            f"  br i1 %far{distance}, label %{following}, label %join{distance}",
-            f"join{distance}:",
-            *to_word(f"w{distance}", f"%v{distance}"),
-            f"  %o{distance} = call i{wide} @flowc_shuffle_lanes_i{wide}(i{wide} %w{distance},"
-            f" i64 {distance}, i64 %lanes)",
-            *from_word(f"t{distance}", f"%o{distance}"),
-            joined(f"j{distance}", f"%v{distance}", f"%t{distance}"),
-            f"  br label %{following}",
+    def _from_word(self, result: str, x: str) -> list[str]:
+        return [
+            f"  %{result}b = {self._cast('trunc')} i{self.wide} {x} to i{self.width}",
+            f"  %{result} = bitcast i{self.width} %{result}b to {self.kind}",
         ]
-        value, before = f"%j{distance}", f"join{distance}"
-    lines += [
-        "step32:",
-        f"  %own = phi {kind} [ %j16, %join16 ], [ %v16, %step16 ]",
-        f"  %few = icmp sle i64 %lanes, {WARP}",
-        "  br i1 %few, label %done, label %many",
-        "many:",
-        "  %thread = call i64 @flowc_thread()",
-        f"  %warp = udiv i64 %thread, {WARP}",
-        f"  %warps = udiv i64 %lanes, {WARP}",
-        "  %place = getelementptr i64, ptr addrspace(3) @flowc_folded, i64 %warp",
-        f"  %lane = urem i64 %thread, {WARP}",
-        "  %first = icmp eq i64 %lane, 0",
-        "  br i1 %first, label %write, label %written",
-        "write:",
-        *to_word("mine", "%own"),
-        f"  store i{wide} %mine, ptr addrspace(3) %place",
-        "  br label %written",
-        "written:",
-        "  call void @flowc_barrier()",
-        f"  %begin = load i{wide}, ptr addrspace(3) @flowc_folded",
-        *from_word("total0", "%begin"),
-        "  br label %next",
-        "next:",
-        "  %number = phi i64 [ 1, %written ], [ %following, %next ]",
-        f"  %total = phi {kind} [ %total0, %written ], [ %sum, %next ]",
-        "  %there = getelementptr i64, ptr addrspace(3) @flowc_folded, i64 %number",
-        f"  %theirs = load i{wide}, ptr addrspace(3) %there",
-        *from_word("value", "%theirs"),
-        joined("sum", "%total", "%value"),
-        "  %following = add i64 %number, 1",
-        "  %more = icmp slt i64 %following, %warps",
-        "  br i1 %more, label %next, label %all",
-        "all:",
-        "  call void @flowc_barrier()",
-        "  br label %done",
-        "done:",
-        f"  %found = phi {kind} [ %own, %step32 ], [ %sum, %all ]",
-        f"  ret {kind} %found",
-        "}",
-        *dict.fromkeys(intrinsics),
-        "",
-    ]
-    return "\n".join(lines)
 
+    def _cast(self, how: str) -> str:
+        return "bitcast" if self.width == self.wide else how
 
-def _cast(width: int, wide: int, how: str) -> str:
-    return "bitcast" if width == wide else how
+    def _within_warp(self) -> list[str]:
+        kind, wide = self.kind, self.wide
+        lines = ["entry:", "  br label %step1"]
+        value, before = "%given", "entry"
+        for distance in (1, 2, 4, 8, 16):
+            following = f"step{2 * distance}"
+            lines += [
+                f"step{distance}:",
+                f"  %v{distance} = phi {kind} [ {value}, %{before} ]"
+                + (f", [ %v{distance // 2}, %step{distance // 2} ]" if distance > 1 else ""),
+                f"  %far{distance} = icmp sge i64 {distance}, %lanes",
+                f"  br i1 %far{distance}, label %{following}, label %join{distance}",
+                f"join{distance}:",
+                *self._to_word(f"w{distance}", f"%v{distance}"),
+                f"  %o{distance} = call i{wide} @flowc_shuffle_lanes_i{wide}(i{wide} %w{distance},"
+                f" i64 {distance}, i64 %lanes)",
+                *self._from_word(f"t{distance}", f"%o{distance}"),
+                self._joined(f"j{distance}", f"%v{distance}", f"%t{distance}"),
+                f"  br label %{following}",
+            ]
+            value, before = f"%j{distance}", f"join{distance}"
+        return lines
+
+    def _across_warps(self) -> list[str]:
+        kind, wide = self.kind, self.wide
+        return [
+            "step32:",
+            f"  %own = phi {kind} [ %j16, %join16 ], [ %v16, %step16 ]",
+            f"  %few = icmp sle i64 %lanes, {WARP}",
+            "  br i1 %few, label %done, label %many",
+            "many:",
+            "  %thread = call i64 @flowc_thread()",
+            f"  %warp = udiv i64 %thread, {WARP}",
+            f"  %warps = udiv i64 %lanes, {WARP}",
+            "  %place = getelementptr i64, ptr addrspace(3) @flowc_folded, i64 %warp",
+            f"  %lane = urem i64 %thread, {WARP}",
+            "  %first = icmp eq i64 %lane, 0",
+            "  br i1 %first, label %write, label %written",
+            "write:",
+            *self._to_word("mine", "%own"),
+            f"  store i{wide} %mine, ptr addrspace(3) %place",
+            "  br label %written",
+            "written:",
+            "  call void @flowc_barrier()",
+            f"  %begin = load i{wide}, ptr addrspace(3) @flowc_folded",
+            *self._from_word("total0", "%begin"),
+            "  br label %next",
+            "next:",
+            "  %number = phi i64 [ 1, %written ], [ %following, %next ]",
+            f"  %total = phi {kind} [ %total0, %written ], [ %sum, %next ]",
+            "  %there = getelementptr i64, ptr addrspace(3) @flowc_folded, i64 %number",
+            f"  %theirs = load i{wide}, ptr addrspace(3) %there",
+            *self._from_word("value", "%theirs"),
+            self._joined("sum", "%total", "%value"),
+            "  %following = add i64 %number, 1",
+            "  %more = icmp slt i64 %following, %warps",
+            "  br i1 %more, label %next, label %all",
+            "all:",
+            "  call void @flowc_barrier()",
+            "  br label %done",
+            "done:",
+            f"  %found = phi {kind} [ %own, %step32 ], [ %sum, %all ]",
+            f"  ret {kind} %found",
+        ]
 
 
 def _operation(how: str, letter: str, kind: str, intrinsics: list[str]) -> Any:

@@ -1,4 +1,4 @@
-"""Loops that wait for what leaves them: the control inputs at fault are moved behind the loop.
+"""Loops that wait for their own results: the control inputs at fault are moved behind the loop.
 
 In: a source, its needed nodes, and a loop of which an Enter waits for one of its own Exits. Out:
 control inputs of nodes, after which none does. In TensorFlow each variable of a loop goes on when

@@ -71,7 +71,7 @@ class Pace:
     def __init__(self, lead: int, trials: Trials, hurries: bool = True) -> None:
         self._lead, self._trials, self._hurries = lead, trials, hurries
         self._pause = PAUSE // 4
-        self._alone = 0.0  # seconds from one element to the next, where who asks makes them
+        self._sequential = 0.0  # seconds from one element to the next, where who asks makes them
         self._last = 0.0
         self._begin(0)
 
@@ -109,7 +109,7 @@ class Pace:
         ):
             return False
         is_long = median(self._made) > LONG
-        self._alone = median(self._between)
+        self._sequential = median(self._between)
         if is_long:
             self._trials.tries = self
             self._trials.switches += 1
@@ -129,7 +129,9 @@ class Pace:
         usual = sorted(self._asks)[:-1]
         taken, made = (sum(part) for part in zip(*usual))
         self._asks.clear()
-        is_loss = taken >= GAIN * self._alone * made and self._switches == self._trials.switches
+        is_loss = (
+            taken >= GAIN * self._sequential * made and self._switches == self._trials.switches
+        )
         self._losses = self._losses + 1 if is_loss else 0
         if 0 < self._losses < LOSSES:
             return False
@@ -239,9 +241,9 @@ class Parallel(Items):
         if self._ready:
             return (given_or_raised(self._ready.popleft()),)
         workers = self._workers
-        return self._alone(count, run) if workers is None else self._made(workers, count, run)
+        return self._sequential(count, run) if workers is None else self._made(workers, count, run)
 
-    def _alone(self, count: int, run: HostRun) -> Sequence[Any]:
+    def _sequential(self, count: int, run: HostRun) -> Sequence[Any]:
         start = time.perf_counter()
         found = self._mapped.take(count, run)
         if found:
@@ -283,7 +285,7 @@ class Parallel(Items):
         if not self._pending:
             workers.end()
             self._workers = None
-            return self._alone(count, run)
+            return self._sequential(count, run)
         asked = list(islice(self._pending, count))
         self._await(asked, workers, run)
         self._end_if_no_gain(len(asked))
@@ -408,7 +410,7 @@ class _Prefetched(OneByOne):
             return None
         workers = self._workers
         if workers is None:
-            return self._alone(run)
+            return self._sequential(run)
         with workers.made:
             if not self._ready:
                 run.wait(workers.made, lambda: bool(self._ready))
@@ -425,7 +427,7 @@ class _Prefetched(OneByOne):
                 workers.changed.notify()
         return given_or_raised(found)
 
-    def _alone(self, run: HostRun) -> Any:
+    def _sequential(self, run: HostRun) -> Any:
         if self._ready:
             return given_or_raised(self._ready.popleft())
         start = time.perf_counter()

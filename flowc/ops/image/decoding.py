@@ -185,7 +185,6 @@ def _shape(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
 
 # -- records
 
-_U8 = dtypes.u8
 define(
     "decode_png",
     "DecodePng(contents: string; channels: int = 0, dtype: {u8, u16} = u8) -> image: dtype",

@@ -46,6 +46,73 @@ def root_of(x: Any) -> Any:
     return f32(found)
 
 
+def draw_size(
+    key: Any, counter: Any, at: int, height: int, width: int, least: Any, most: Any
+) -> tuple[int, int, bool, int]:  # fmt: skip
+    """A part of the kernel: rows and columns of a part of the image, whether they are of the area
+    that was asked for, and which word comes next."""
+    rows = 0
+    columns = 0
+    fits = False
+    word = word_at(key, counter, at)
+    at += 1
+    shape = f32(i64(word) % UNIT) / f32(UNIT) * SHAPE_SPAN + SHAPE_FIRST
+    if shape > f32(0):
+        root = root_of(least / shape)
+        rows = nearest(root)
+        root = root_of(most / shape)
+        most_rows = nearest(root)
+        reach = nearest(f32(most_rows) * shape)
+        if reach > width:
+            most_rows = i64((f64(width) + 0.5 - NARROWER) / f64(shape))
+            reach = nearest(f32(most_rows) * shape)
+            most_rows = most_rows - 1 if reach > width else most_rows
+        most_rows = height if most_rows > height else most_rows
+        rows = most_rows if rows >= most_rows else rows
+        if rows < most_rows:
+            more, at = below(key, counter, at, most_rows - rows + 1)
+            rows += more
+        columns = nearest(f32(rows) * shape)
+        area = f32(columns * rows)
+        if area < least:
+            rows += 1
+            columns = nearest(f32(rows) * shape)
+            area = f32(columns * rows)
+        if area > most:
+            rows -= 1
+            columns = nearest(f32(rows) * shape)
+            area = f32(columns * rows)
+        fits = not (area < least or area > most)
+        fits = fits and 0 < columns <= width and 0 < rows <= height
+    return rows, columns, fits, at
+
+
+def shows_object(
+    boxes: Any, objects: int, covered: Any, y: int, x: int, rows: int, columns: int,
+    height: int, width: int,
+) -> bool:  # fmt: skip
+    """A part of the kernel: whether enough of an object is in a part of the image."""
+    shown = objects == 0 and f32(rows * columns) / f32(height * width) >= covered
+    for k in range(objects):
+        first_row = i64(boxes[4 * k] * f32(height))
+        first_column = i64(boxes[4 * k + 1] * f32(width))
+        last_row = i64(boxes[4 * k + 2] * f32(height))
+        last_column = i64(boxes[4 * k + 3] * f32(width))
+        whole = f32((last_row - first_row) * (last_column - first_column))
+        if whole < f32(1):
+            continue
+        inner_top = y if y > first_row else first_row
+        inner_left = x if x > first_column else first_column
+        inner_bottom = y + rows if y + rows < last_row else last_row
+        inner_right = x + columns if x + columns < last_column else last_column
+        part = f32(0)
+        if inner_bottom > inner_top and inner_right > inner_left:
+            part = f32((inner_bottom - inner_top) * (inner_right - inner_left))
+        if part / whole >= covered:
+            shown = True
+    return shown
+
+
 def sample_box(
     key: Any, counter: Any, size: Any, boxes: Any, covered: Any,
     begins: Any, sizes: Any, box: Any, status: Any,
@@ -77,38 +144,8 @@ def sample_box(
     done = height < 1 or width < 1 or f32(0) >= MOST or LEAST > MOST
     while attempt < attempts and not done:
         attempt += 1
-        word = word_at(key, counter, at)
-        at += 1
-        shape = f32(i64(word) % UNIT) / f32(UNIT) * SHAPE_SPAN + SHAPE_FIRST
-        if not shape > f32(0):
-            continue
-        root = root_of(least / shape)
-        rows = nearest(root)
-        root = root_of(most / shape)
-        most_rows = nearest(root)
-        reach = nearest(f32(most_rows) * shape)
-        if reach > width:
-            most_rows = i64((f64(width) + 0.5 - NARROWER) / f64(shape))
-            reach = nearest(f32(most_rows) * shape)
-            most_rows = most_rows - 1 if reach > width else most_rows
-        most_rows = height if most_rows > height else most_rows
-        rows = most_rows if rows >= most_rows else rows
-        if rows < most_rows:
-            more, at = below(key, counter, at, most_rows - rows + 1)
-            rows += more
-        columns = nearest(f32(rows) * shape)
-        area = f32(columns * rows)
-        if area < least:
-            rows += 1
-            columns = nearest(f32(rows) * shape)
-            area = f32(columns * rows)
-        if area > most:
-            rows -= 1
-            columns = nearest(f32(rows) * shape)
-            area = f32(columns * rows)
-        if area < least or area > most or columns > width or rows > height:
-            continue
-        if columns <= 0 or rows <= 0:
+        rows, columns, fits, at = draw_size(key, counter, at, height, width, least, most)
+        if not fits:
             continue
         y = 0
         x = 0
@@ -116,24 +153,7 @@ def sample_box(
             y, at = below(key, counter, at, height - rows)
         if columns < width:
             x, at = below(key, counter, at, width - columns)
-        shown = objects == 0 and f32(rows * columns) / f32(height * width) >= covered[0]
-        for k in range(objects):
-            first_row = i64(boxes[4 * k] * f32(height))
-            first_column = i64(boxes[4 * k + 1] * f32(width))
-            last_row = i64(boxes[4 * k + 2] * f32(height))
-            last_column = i64(boxes[4 * k + 3] * f32(width))
-            whole = f32((last_row - first_row) * (last_column - first_column))
-            if whole < f32(1):
-                continue
-            inner_top = y if y > first_row else first_row
-            inner_left = x if x > first_column else first_column
-            inner_bottom = y + rows if y + rows < last_row else last_row
-            inner_right = x + columns if x + columns < last_column else last_column
-            part = f32(0)
-            if inner_bottom > inner_top and inner_right > inner_left:
-                part = f32((inner_bottom - inner_top) * (inner_right - inner_left))
-            if part / whole >= covered[0]:
-                shown = True
+        shown = shows_object(boxes, objects, covered[0], y, x, rows, columns, height, width)
         if shown:
             top = y
             left = x

@@ -164,6 +164,45 @@ def clipped(value: Any) -> Any:
     return f32(0) if below < f32(0) else below
 
 
+def suppress_class(
+    boxes: Any, scores: Any, iou_threshold: Any, score_threshold: Any, heap_score: Any,
+    heap_box: Any, keys: Any, box_of: Any, first: int, label: int, entry: int, limit: int,
+    count: int, classes: int, own: int,
+) -> int:  # fmt: skip
+    """A part: the boxes of an image, `first` and the following, that one class keeps, best first,
+    take its entries from `entry` on. How many these are."""
+    size = 0
+    for i in range(count):
+        score = scores[(first + i) * classes + label]
+        if score > score_threshold:
+            size += 1
+            rise(heap_score, heap_box, 0, size - 1, 0, score, i)
+    column = label if own > 1 else 0
+    found = 0
+    while found < limit and size > 0:
+        score = heap_score[0]
+        box = i64(heap_box[0])
+        size -= 1
+        if size > 0:
+            last_score = heap_score[size]
+            last_box = heap_box[size]
+            settle(heap_score, heap_box, 0, 0, size, last_score, last_box)
+        at = 4 * ((first + box) * own + column)
+        top, bottom, left, right, area = extent_of(boxes, at)
+        dropped = False
+        j = found - 1
+        while j >= 0 and not dropped:
+            other = 4 * ((first + i64(box_of[entry + j])) * own + column)
+            overlap = overlap_of(top, bottom, left, right, area, boxes, other)
+            dropped = overlap > iou_threshold
+            j -= 1
+        if not dropped:
+            box_of[entry + found] = box
+            keys[entry + found] = -score
+            found += 1
+    return found
+
+
 def combined_suppression(
     boxes: Any, scores: Any, most: Any, total: Any, iou_threshold: Any, score_threshold: Any,
     kept_boxes: Any, kept_scores: Any, kept_classes: Any, valid: Any, scratch: Any, status: Any,
@@ -197,35 +236,10 @@ def combined_suppression(
             keys[i] = f32(NOTHING)
             places[i] = i
         for label in range(classes):
-            size = 0
-            for i in range(count):
-                score = scores[(image * count + i) * classes + label]
-                if score > score_threshold[0]:
-                    size += 1
-                    rise(heap_score, heap_box, 0, size - 1, 0, score, i)
-            column = label if own > 1 else 0
-            found = 0
-            while found < limit and size > 0:
-                score = heap_score[0]
-                box = i64(heap_box[0])
-                size -= 1
-                if size > 0:
-                    last_score = heap_score[size]
-                    last_box = heap_box[size]
-                    settle(heap_score, heap_box, 0, 0, size, last_score, last_box)
-                at = 4 * ((image * count + box) * own + column)
-                top, bottom, left, right, area = extent_of(boxes, at)
-                dropped = False
-                j = found - 1
-                while j >= 0 and not dropped:
-                    other = 4 * ((image * count + i64(box_of[limit * label + j])) * own + column)
-                    overlap = overlap_of(top, bottom, left, right, area, boxes, other)
-                    dropped = overlap > iou_threshold[0]
-                    j -= 1
-                if not dropped:
-                    box_of[limit * label + found] = box
-                    keys[limit * label + found] = -score
-                    found += 1
+            found = suppress_class(
+                boxes, scores, iou_threshold[0], score_threshold[0], heap_score, heap_box, keys,
+                box_of, image * count, label, limit * label, limit, count, classes, own,
+            )  # fmt: skip
             taken += found
         sort(keys, places, entries, waiting)
         taken = taken if taken < capacity else capacity

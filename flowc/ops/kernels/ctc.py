@@ -24,6 +24,7 @@ MERGE = 0
 # Columns of i64 and of f64 that the beam has for each of its entries.
 WORDS = 5
 NUMBERS = 6
+NO_PATH = -1e301  # the logarithm of what is as good as impossible
 
 
 def bytes_of_beam(steps: Any, width: int) -> Any:
@@ -91,6 +92,159 @@ def insert(
     made_total[at] = total
 
 
+def log_of_sum(inputs: Any, at: int, classes: int) -> Any:
+    """A part of the kernel: the logarithm of the sum of the exponentials of a step's logits."""
+    top = f64(inputs[at])
+    for k in range(classes):
+        top = f64(inputs[at + k]) if f64(inputs[at + k]) > top else top
+    total = f64(0)
+    for k in range(classes):
+        total += exp_f64(f64(inputs[at + k]) - top)
+    return top + log_f64(total)
+
+
+def keep_leaves(
+    inputs: Any, at: int, norm: Any, classes: int, leaves: Any, size: int,
+    parent: Any, letter: Any, alive: Any, total: Any, blank: Any, ended: Any,
+    new_total: Any, new_blank: Any, new_ended: Any,
+    made: Any, made_of: Any, made_letter: Any, made_total: Any,
+) -> int:  # fmt: skip
+    """A part of the kernel: leaves that stay as they are, in the order of the step before."""
+    filled = 0
+    for i in range(size):
+        leaf = leaves[i]
+        above = parent[leaf]
+        again = ended[leaf]
+        if above >= 0:
+            if alive[above]:
+                like = letter[leaf] == letter[above]
+                again = log_sum(again, blank[above] if like else total[above])
+            again += f64(inputs[at + letter[leaf]]) - norm
+        new_ended[leaf] = again
+        new_blank[leaf] = total[leaf] + f64(inputs[at + classes - 1]) - norm
+        new_total[leaf] = log_sum(new_blank[leaf], again)
+        own = letter[leaf]
+        own_total = new_total[leaf]
+        insert(made, made_of, made_letter, made_total, filled, leaf, above, own, own_total)
+        filled += 1
+    return filled
+
+
+def grow_leaves(
+    inputs: Any, at: int, norm: Any, classes: int, leaves: Any, size: int, filled: int, width: int,
+    letter: Any, child: Any, sibling: Any, alive: Any, total: Any, blank: Any,
+    made: Any, made_of: Any, made_letter: Any, made_total: Any,
+) -> int:  # fmt: skip
+    """A part of the kernel: leaves that are one label longer, as far as they are among the best."""
+    for i in range(size):
+        leaf = leaves[i]
+        if total[leaf] <= f64(-1e300) or (
+            filled == width and total[leaf] <= made_total[filled - 1]
+        ):
+            continue
+        for k in range(classes - 1):
+            value = blank[leaf] if letter[leaf] == k else total[leaf]
+            value += f64(inputs[at + k]) - norm
+            there = child[leaf]
+            while there >= 0 and letter[there] != k:
+                there = sibling[there]
+            if there >= 0 and alive[there]:
+                continue
+            if value <= f64(-1e300) or (filled == width and value <= made_total[filled - 1]):
+                # A leaf that left the beam in this step, and that its parent cannot bring
+                # back, is forgotten: if its turn is still to come, nothing grows from it.
+                if there >= 0:
+                    total[there] = f64(NO_PATH)
+                continue
+            if filled == width and made[filled - 1] >= 0:
+                alive[made[filled - 1]] = 0
+            place = filled if filled < width else filled - 1
+            filled = filled + 1 if filled < width else filled
+            insert(made, made_of, made_letter, made_total, place, -1, leaf, k, value)
+    return filled
+
+
+def plant_root(
+    leaves: Any, parent: Any, letter: Any, child: Any, sibling: Any, alive: Any, total: Any,
+    blank: Any, ended: Any,
+) -> None:  # fmt: skip
+    """A part of the kernel: the empty path is the only leaf."""
+    leaves[0] = 0
+    parent[0] = -1
+    letter[0] = -1
+    child[0] = -1
+    sibling[0] = -1
+    alive[0] = 1
+    total[0] = 0
+    blank[0] = 0
+    ended[0] = f64(NO_PATH)
+
+
+def entry_of(
+    of: int, label: int, used: int, parent: Any, letter: Any, child: Any, sibling: Any
+) -> tuple[int, int]:
+    """A part of the kernel: the child of an entry for a label, made where there is none; and how
+    many entries there are."""
+    entry = child[of]
+    while entry >= 0 and letter[entry] != label:
+        entry = sibling[entry]
+    if entry < 0:
+        entry = used
+        used += 1
+        parent[entry] = of
+        letter[entry] = label
+        child[entry] = -1
+        sibling[entry] = child[of]
+        child[of] = entry
+    return entry, used
+
+
+def take_made(
+    leaves: Any, filled: int, used: int, parent: Any, letter: Any, child: Any, sibling: Any,
+    alive: Any, total: Any, blank: Any, ended: Any, new_blank: Any, new_ended: Any,
+    made: Any, made_of: Any, made_letter: Any, made_total: Any,
+) -> int:  # fmt: skip
+    """A part of the kernel: what was made in a step becomes the leaves; how many entries there
+    are."""
+    for i in range(filled):
+        entry = made[i]
+        if entry < 0:
+            of = made_of[i]
+            label = made_letter[i]
+            entry, used = entry_of(of, label, used, parent, letter, child, sibling)
+            new_blank[entry] = f64(NO_PATH)
+            new_ended[entry] = made_total[i]
+        leaves[i] = entry
+        alive[entry] = 1
+        total[entry] = made_total[i]
+        blank[entry] = new_blank[entry]
+        ended[entry] = new_ended[entry]
+    return used
+
+
+def write_path(
+    leaf: int, path: int, steps: int, parent: Any, letter: Any, labels: Any, counts: Any
+) -> None:
+    """A part of the kernel: the labels from the root to a leaf."""
+    entry = leaf
+    before = -1
+    length = 0
+    while parent[entry] >= 0:
+        if not (MERGE and letter[entry] == before):
+            length += 1
+        before = letter[entry]
+        entry = parent[entry]
+    counts[path] = length
+    entry = leaf
+    before = -1
+    while parent[entry] >= 0:
+        if not (MERGE and letter[entry] == before):
+            length -= 1
+            labels[path * steps + length] = letter[entry]
+        before = letter[entry]
+        entry = parent[entry]
+
+
 def best_paths(
     inputs: Any, lengths: Any, labels: Any, counts: Any, log: Any, scratch: Any, status: Any,
     steps: int, batch: int, classes: int, width: int, count: int, begin: int, end: int,
@@ -101,7 +255,6 @@ def best_paths(
         fail(status, 3, 0, 0, 0)
         return
     entries = steps * width + 1
-    none = f64(-1e301)
     parent = as_i64_pointer(scratch)
     letter = as_i64_pointer(offset(scratch, 8 * entries))
     child = as_i64_pointer(offset(scratch, 16 * entries))  # the newest one
@@ -130,114 +283,33 @@ def best_paths(
             return
         used = 1
         size = 1
-        leaves[0] = 0
-        parent[0] = -1
-        letter[0] = -1
-        child[0] = -1
-        sibling[0] = -1
-        alive[0] = 1
-        total[0] = 0
-        blank[0] = 0
-        ended[0] = none
+        plant_root(leaves, parent, letter, child, sibling, alive, total, blank, ended)
         for t in range(lengths[row]):
             at = (t * batch + row) * classes
-            top = f64(inputs[at])
-            for k in range(classes):
-                top = f64(inputs[at + k]) if f64(inputs[at + k]) > top else top
-            norm = f64(0)
-            for k in range(classes):
-                norm += exp_f64(f64(inputs[at + k]) - top)
-            norm = top + log_f64(norm)
-            # What stays as it is, in the order of the step before.
-            filled = 0
-            for i in range(size):
-                leaf = leaves[i]
-                above = parent[leaf]
-                again = ended[leaf]
-                if above >= 0:
-                    if alive[above]:
-                        like = letter[leaf] == letter[above]
-                        again = log_sum(again, blank[above] if like else total[above])
-                    again += f64(inputs[at + letter[leaf]]) - norm
-                new_ended[leaf] = again
-                new_blank[leaf] = total[leaf] + f64(inputs[at + classes - 1]) - norm
-                new_total[leaf] = log_sum(new_blank[leaf], again)
-                own = letter[leaf]
-                own_total = new_total[leaf]
-                insert(made, made_of, made_letter, made_total, filled, leaf, above, own, own_total)
-                filled += 1
-            # What is one label longer.
-            for i in range(size):
-                leaf = leaves[i]
-                if total[leaf] <= f64(-1e300) or (
-                    filled == width and total[leaf] <= made_total[filled - 1]
-                ):
-                    continue
-                for k in range(classes - 1):
-                    value = blank[leaf] if letter[leaf] == k else total[leaf]
-                    value += f64(inputs[at + k]) - norm
-                    there = child[leaf]
-                    while there >= 0 and letter[there] != k:
-                        there = sibling[there]
-                    if there >= 0 and alive[there]:
-                        continue
-                    if value <= f64(-1e300) or (
-                        filled == width and value <= made_total[filled - 1]
-                    ):
-                        # A leaf that left the beam in this step, and that its parent cannot bring
-                        # back, is forgotten: if its turn is still to come, nothing grows from it.
-                        if there >= 0:
-                            total[there] = none
-                        continue
-                    if filled == width and made[filled - 1] >= 0:
-                        alive[made[filled - 1]] = 0
-                    place = filled if filled < width else filled - 1
-                    filled = filled + 1 if filled < width else filled
-                    insert(made, made_of, made_letter, made_total, place, -1, leaf, k, value)
+            norm = log_of_sum(inputs, at, classes)
+            filled = keep_leaves(
+                inputs, at, norm, classes, leaves, size,
+                parent, letter, alive, total, blank, ended,
+                new_total, new_blank, new_ended,
+                made, made_of, made_letter, made_total,
+            )  # fmt: skip
+            filled = grow_leaves(
+                inputs, at, norm, classes, leaves, size, filled, width,
+                letter, child, sibling, alive, total, blank,
+                made, made_of, made_letter, made_total,
+            )  # fmt: skip
             for i in range(size):
                 alive[leaves[i]] = 0
-            for i in range(filled):
-                entry = made[i]
-                if entry < 0:
-                    entry = child[made_of[i]]
-                    while entry >= 0 and letter[entry] != made_letter[i]:
-                        entry = sibling[entry]
-                    if entry < 0:
-                        entry = used
-                        used += 1
-                        parent[entry] = made_of[i]
-                        letter[entry] = made_letter[i]
-                        child[entry] = -1
-                        sibling[entry] = child[made_of[i]]
-                        child[made_of[i]] = entry
-                    new_blank[entry] = none
-                    new_ended[entry] = made_total[i]
-                leaves[i] = entry
-                alive[entry] = 1
-                total[entry] = made_total[i]
-                blank[entry] = new_blank[entry]
-                ended[entry] = new_ended[entry]
+            used = take_made(
+                leaves, filled, used, parent, letter, child, sibling, alive, total, blank, ended,
+                new_blank, new_ended, made, made_of, made_letter, made_total,
+            )  # fmt: skip
             size = filled
         if size < count:
             status[0] = 2
             return
         for i in range(count):
             path = row * count + i
-            log[path] = total[leaves[i]]
-            entry = leaves[i]
-            before = -1
-            length = 0
-            while parent[entry] >= 0:
-                if not (MERGE and letter[entry] == before):
-                    length += 1
-                before = letter[entry]
-                entry = parent[entry]
-            counts[path] = length
-            entry = leaves[i]
-            before = -1
-            while parent[entry] >= 0:
-                if not (MERGE and letter[entry] == before):
-                    length -= 1
-                    labels[path * steps + length] = letter[entry]
-                before = letter[entry]
-                entry = parent[entry]
+            leaf = leaves[i]
+            log[path] = total[leaf]
+            write_path(leaf, path, steps, parent, letter, labels, counts)

@@ -57,6 +57,61 @@ def overlap_of(
     return overlap
 
 
+def weigh(
+    box: int, score: Any, met: int, found: int, boxes: Any, kept: Any, count: int,
+    iou_threshold: Any, lowest: Any, soft: bool, scale: Any,
+) -> tuple[Any, bool]:  # fmt: skip
+    """A part of the kernel: the score of a candidate beside the boxes that were kept since it was
+    last weighed, the newest first; and whether it overlaps one too much."""
+    dropped = False
+    if not GIVEN:
+        top, bottom, left, right, area = extent_of(boxes, 4 * box)
+    j = found - 1
+    while j >= met:
+        other = i64(kept[j])
+        if GIVEN:
+            overlap = boxes[count * box + other]
+        else:
+            overlap = overlap_of(top, bottom, left, right, area, boxes, 4 * other)
+        if soft:
+            score = score * exp_f32(scale * overlap * overlap)
+        elif overlap > iou_threshold:
+            dropped = True
+            break
+        elif not (overlap <= iou_threshold):  # NaN
+            score = score * f32(0)
+        elif GIVEN:
+            score = score + (overlap - overlap)  # NaN where it is infinite
+        if score <= lowest:
+            break
+        j -= 1
+    return score, dropped
+
+
+def sift_down(heap_score: Any, heap_box: Any, heap_met: Any, at: int, size: int) -> None:
+    """A part of the kernel: moves a candidate down to its place in the heap."""
+    score = heap_score[at]
+    box = i64(heap_box[at])
+    met = heap_met[at]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size:
+            a0 = heap_score[child]
+            a1 = heap_score[child + 1]
+            if a1 > a0 or (a1 == a0 and heap_box[child + 1] < heap_box[child]):
+                child += 1
+        a0 = heap_score[child]
+        if not (a0 > score or (a0 == score and heap_box[child] < box)):
+            break
+        heap_score[at] = a0
+        heap_box[at] = heap_box[child]
+        heap_met[at] = heap_met[child]
+        at = child
+    heap_score[at] = score
+    heap_box[at] = box
+    heap_met[at] = met
+
+
 def non_max_suppression(
     boxes: Any, scores: Any, wanted: Any, iou_threshold: Any, score_threshold: Any, sigma: Any,
     kept: Any, kept_scores: Any, valid: Any, scratch: Any, status: Any,
@@ -90,73 +145,31 @@ def non_max_suppression(
     limit = count if count < wanted[0] else i64(wanted[0])
     limit = capacity if capacity < limit else limit
     found = 0
-    build = size // 2
-    while build > 0 or (found < limit and size > 0):
-        # First the heap is built, node by node. Then its root is taken out, weighed, and either
-        # kept, dropped or, with a lower score, put back; a hole is filled by the last candidate.
-        if build > 0:
-            build -= 1
-            at = build
+    for i in range(size // 2):
+        sift_down(heap_score, heap_box, heap_met, size // 2 - 1 - i, size)
+    while found < limit and size > 0:
+        # The root is taken out, weighed, and either kept, dropped or, with a lower score, put back;
+        # a hole is filled by the last candidate.
+        box = i64(heap_box[0])
+        met = heap_met[0]
+        score, dropped = weigh(
+            box, heap_score[0], met, found, boxes, kept, count,
+            iou_threshold[0], lowest, soft, scale,
+        )  # fmt: skip
+        if not dropped and score == heap_score[0]:
+            kept[found] = box
+            kept_scores[found] = score
+            found += 1
+            dropped = True
+        if dropped or not (score > lowest):
+            size -= 1
+            heap_score[0] = heap_score[size]
+            heap_box[0] = heap_box[size]
+            heap_met[0] = heap_met[size]
         else:
-            at = 0
-            score = heap_score[0]
-            box = i64(heap_box[0])
-            dropped = False
-            if not GIVEN:
-                top, bottom, left, right, area = extent_of(boxes, 4 * box)
-            j = found - 1
-            while j >= heap_met[0]:
-                other = i64(kept[j])
-                if GIVEN:
-                    overlap = boxes[count * box + other]
-                else:
-                    overlap = overlap_of(top, bottom, left, right, area, boxes, 4 * other)
-                if soft:
-                    score = score * exp_f32(scale * overlap * overlap)
-                elif overlap > iou_threshold[0]:
-                    dropped = True
-                    break
-                elif not (overlap <= iou_threshold[0]):  # NaN
-                    score = score * f32(0)
-                elif GIVEN:
-                    score = score + (overlap - overlap)  # NaN where it is infinite
-                if score <= lowest:
-                    break
-                j -= 1
-            if not dropped and score == heap_score[0]:
-                kept[found] = box
-                kept_scores[found] = score
-                found += 1
-                dropped = True
-            if dropped or not (score > lowest):
-                size -= 1
-                heap_score[0] = heap_score[size]
-                heap_box[0] = heap_box[size]
-                heap_met[0] = heap_met[size]
-            else:
-                heap_score[0] = score
-                heap_met[0] = found
-        # Sift down what stands at `at`.
-        score = heap_score[at]
-        box = i64(heap_box[at])
-        met = heap_met[at]
-        while 2 * at + 1 < size:
-            child = 2 * at + 1
-            if child + 1 < size:
-                a0 = heap_score[child]
-                a1 = heap_score[child + 1]
-                if a1 > a0 or (a1 == a0 and heap_box[child + 1] < heap_box[child]):
-                    child += 1
-            a0 = heap_score[child]
-            if not (a0 > score or (a0 == score and heap_box[child] < box)):
-                break
-            heap_score[at] = a0
-            heap_box[at] = heap_box[child]
-            heap_met[at] = heap_met[child]
-            at = child
-        heap_score[at] = score
-        heap_box[at] = box
-        heap_met[at] = met
+            heap_score[0] = score
+            heap_met[0] = found
+        sift_down(heap_score, heap_box, heap_met, 0, size)
     valid[0] = found
     for i in range(found, capacity):
         kept[i] = 0

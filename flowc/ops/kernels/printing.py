@@ -30,6 +30,61 @@ ALL_DIGITS = 9
 INTEGER, FLOAT, WIDE_FLOAT = 0, 1, 2
 
 
+def write_times(text: Any, at: int, character: int, count: int) -> int:
+    """A part of the kernel: a character so many times; where the text goes on."""
+    for _ in range(count):
+        text[at] = character
+        at += 1
+    return at
+
+
+def rows_at(e: int, s0: int, s1: int, s2: int, s3: int, s4: int, s5: int, s6: int) -> int:
+    """A part of the kernel: how many rows begin, and as many end, before element e."""
+    count = 0
+    for axis in range(7):
+        size = (
+            s0 if axis == 0 else s1 if axis == 1 else s2 if axis == 2 else s3 if axis == 3
+            else s4 if axis == 4 else s5 if axis == 5 else s6
+        )  # fmt: skip
+        if size > 0 and e % size == 0:
+            count += 1
+    return count
+
+
+def write_integer(text: Any, at: int, value: Any) -> int:
+    """A part of the kernel."""
+    rest = u64(value)
+    if value < 0:
+        rest = u64(u64(0) - rest)
+        text[at] = 45
+        at += 1
+    digits = 1
+    power = u64(1)
+    while digits < 20 and rest // power >= u64(10):
+        power = u64(power * u64(10))
+        digits += 1
+    for _ in range(digits):
+        digit = rest // power
+        text[at] = 48 + i64(digit)
+        at += 1
+        rest = u64(rest - digit * power)
+        power = u64(power // u64(10))
+    return at
+
+
+def write_float(text: Any, at: int, element: Any) -> int:
+    """A part of the kernel."""
+    value = f64(element)
+    place = offset(text, at)
+    length = format_float(place, FEW_DIGITS, value)
+    same = parse_f64(place) == value
+    if KIND == 1:
+        same = f64(parse_f32(place)) == value
+    if not same:
+        length = format_float(place, ALL_DIGITS, value)
+    return at + length
+
+
 def summarize(
     data: Any, text: Any, sizes: Any,
     limit: int, count: int, rank: int,
@@ -49,63 +104,21 @@ def summarize(
             text[at] = 32
             at += 1
         else:
-            for axis in range(7):
-                size = (
-                    s0 if axis == 0 else s1 if axis == 1 else s2 if axis == 2 else s3 if axis == 3
-                    else s4 if axis == 4 else s5 if axis == 5 else s6
-                )  # fmt: skip
-                if size > 0 and e % size == 0:
-                    text[at] = 91
-                    at += 1
+            rows = rows_at(e, s0, s1, s2, s3, s4, s5, s6)
+            at = write_times(text, at, 91, rows)
         if KIND == 0:
-            negative = data[e] < 0
-            rest = u64(data[e])
-            if negative:
-                rest = u64(u64(0) - rest)
-                text[at] = 45
-                at += 1
-            digits = 1
-            power = u64(1)
-            while digits < 20 and rest // power >= u64(10):
-                power = u64(power * u64(10))
-                digits += 1
-            for _ in range(digits):
-                digit = rest // power
-                text[at] = 48 + i64(digit)
-                at += 1
-                rest = u64(rest - digit * power)
-                power = u64(power // u64(10))
+            at = write_integer(text, at, data[e])
         else:
-            value = f64(data[e])
-            place = offset(text, at)
-            length = format_float(place, FEW_DIGITS, value)
-            same = parse_f64(place) == value
-            if KIND == 1:
-                same = f64(parse_f32(place)) == value
-            if not same:
-                length = format_float(place, ALL_DIGITS, value)
-            at += length
+            at = write_float(text, at, data[e])
         if e + 1 < shown:
-            for axis in range(7):
-                size = (
-                    s0 if axis == 0 else s1 if axis == 1 else s2 if axis == 2 else s3 if axis == 3
-                    else s4 if axis == 4 else s5 if axis == 5 else s6
-                )  # fmt: skip
-                if size > 0 and (e + 1) % size == 0:
-                    text[at] = 93
-                    at += 1
+            rows = rows_at(e + 1, s0, s1, s2, s3, s4, s5, s6)
+            at = write_times(text, at, 93, rows)
     if shown > 0:
         if last > 0 and shown % last != 0:
-            for _ in range(3):
-                text[at] = 46
-                at += 1
-        for _ in range(rank - 1):
-            text[at] = 93
-            at += 1
+            at = write_times(text, at, 46, 3)
+        at = write_times(text, at, 93, rank - 1)
     if shown < count:
-        for _ in range(3):
-            text[at] = 46
-            at += 1
+        at = write_times(text, at, 46, 3)
     sizes[0] = at
 
 

@@ -50,6 +50,21 @@ def uniform_f64(w0: Any, w1: Any) -> Any:
     return bits_f64(u64(word | u64(0x3FF0000000000000))) - f64(1)
 
 
+def next_uniform(key: Any, counter: Any, step: int, held: int, first: Any) -> Any:
+    """A part of the kernels: a number in [0, 1), and what the next one is drawn from: the counter's
+    step, how many numbers are held, and the one that is. Numbers come in pairs, of which the second
+    one is taken first."""
+    u = first
+    if held == 0:
+        w0, w1, w2, w3 = philox_words(key, counter, u64(step))
+        step += 1
+        first = uniform_f64(w0, w1)
+        u = uniform_f64(w2, w3)
+        held = 2
+    held -= 1
+    return u, step, held, first
+
+
 def gamma(
     key: Any, counter: Any, alpha: Any, _shape: Any, out: Any,
     samples: int, kinds: int, begin: int, end: int,
@@ -62,7 +77,6 @@ def gamma(
         small = a < 1
         d = a + (f64(2) / f64(3) if small else f64(-1) / f64(3))
         c = f64(1) / f64(3) / sqrt_f64(d)
-        # Numbers come in pairs, of which the second one is taken first.
         normals = 0
         uniforms = 0
         first_normal = f64(0)
@@ -85,14 +99,9 @@ def gamma(
             v = 1 + c * x
             if v > 0:
                 v = v * v * v
-                u = first_uniform
-                if uniforms == 0:
-                    w0, w1, w2, w3 = philox_words(key, counter, u64(step))
-                    step += 1
-                    first_uniform = uniform_f64(w0, w1)
-                    u = uniform_f64(w2, w3)
-                    uniforms = 2
-                uniforms -= 1
+                u, step, uniforms, first_uniform = next_uniform(
+                    key, counter, step, uniforms, first_uniform
+                )
                 fits = u < 1 - f64(0.0331) * (x * x) * (x * x)
                 if not fits:
                     fits = log_f64(u) < f64(0.5) * x * x + d * (1 - v + log_f64(v))
@@ -100,10 +109,9 @@ def gamma(
                     found = d * v
                     drawing = False
                     if small:
-                        u = first_uniform
-                        if uniforms == 0:
-                            w0, w1, w2, w3 = philox_words(key, counter, u64(step))
-                            u = uniform_f64(w2, w3)
+                        u, step, uniforms, first_uniform = next_uniform(
+                            key, counter, step, uniforms, first_uniform
+                        )
                         found *= pow_f64(u, f64(1) / a)
             if not a > 0:
                 drawing = False
@@ -138,14 +146,7 @@ def poisson(
             for turn in range(2):
                 if turn == 0 or not few:
                     before = u
-                    u = first
-                    if uniforms == 0:
-                        w0, w1, w2, w3 = philox_words(key, counter, u64(step))
-                        step += 1
-                        first = uniform_f64(w0, w1)
-                        u = uniform_f64(w2, w3)
-                        uniforms = 2
-                    uniforms -= 1
+                    u, step, uniforms, first = next_uniform(key, counter, step, uniforms, first)
             if few:
                 product = product * u
                 if product <= least:
@@ -209,14 +210,7 @@ def binomial(
             for turn in range(2):
                 if turn == 0 or not few:
                     before = u
-                    u = first
-                    if uniforms == 0:
-                        w0, w1, w2, w3 = philox_words(key, counter, u64(step))
-                        step += 1
-                        first = uniform_f64(w0, w1)
-                        u = uniform_f64(w2, w3)
-                        uniforms = 2
-                    uniforms -= 1
+                    u, step, uniforms, first = next_uniform(key, counter, step, uniforms, first)
             if few:
                 total -= floor_f64(-(log_f64(u) / inverse_log))
                 if total > count:

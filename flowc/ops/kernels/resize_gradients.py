@@ -1,7 +1,7 @@
 """Native kernels of the gradients of image resizing: each image of a batch is one share.
 
 In: gradients [batch, out_height, out_width, channels] of resized images. Out: [batch, height,
-width, channels], to whose pixels every pixel read by the forward kernel (`resize_kernels`) gives
+width, channels], to whose pixels every pixel read by the forward kernel (`resize`) gives
 back its weight of the gradient. Invariant: places and weights are f32 arithmetic in TensorFlow's
 order, and gradients are added in its order.
 """

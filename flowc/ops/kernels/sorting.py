@@ -19,6 +19,33 @@ if TYPE_CHECKING:
     i64: Any = None
 
 
+def sift_down(
+    values: Any, indices: Any, out: int, at: int, size: int, value: Any, index: int
+) -> None:
+    """A part of the kernel: children that are worse than (value, index) move up, and it takes the
+    place that they leave."""
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size:
+            a = values[out + child]
+            b = values[out + child + 1]
+            right_worse = b < a or (b != b and a == a)
+            if not (b > a or right_worse or (a != a and b == b)):
+                right_worse = indices[out + child + 1] > indices[out + child]
+            child = child + 1 if right_worse else child
+        a = values[out + child]
+        worse = a < value or (a != a and value == value)
+        if not (a > value or worse or (value != value and a == a)):
+            worse = indices[out + child] > index
+        if not worse:
+            break
+        values[out + at] = a
+        indices[out + at] = indices[out + child]
+        at = child
+    values[out + at] = value
+    indices[out + at] = index
+
+
 def top_k(
     x: Any, _k: Any, values: Any, indices: Any, status: Any,
     columns: int, k: int, begin: int, end: int,
@@ -75,27 +102,7 @@ def top_k(
                     values[out + size] = values[out]
                     indices[out + size] = indices[out]
                     step += 1
-                # Sift down: children that are worse than (value, index) move up.
-                while 2 * at + 1 < size:
-                    child = 2 * at + 1
-                    if child + 1 < size:
-                        a = values[out + child]
-                        b = values[out + child + 1]
-                        right_worse = b < a or (b != b and a == a)
-                        if not (b > a or right_worse or (a != a and b == b)):
-                            right_worse = indices[out + child + 1] > indices[out + child]
-                        child = child + 1 if right_worse else child
-                    a = values[out + child]
-                    worse = a < value or (a != a and value == value)
-                    if not (a > value or worse or (value != value and a == a)):
-                        worse = indices[out + child] > index
-                    if not worse:
-                        break
-                    values[out + at] = a
-                    indices[out + at] = indices[out + child]
-                    at = child
-                values[out + at] = value
-                indices[out + at] = index
+                sift_down(values, indices, out, at, size, value, index)
 
 
 def in_top_k(

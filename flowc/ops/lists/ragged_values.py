@@ -143,7 +143,7 @@ def _sizes_in(b: Builder, numbers: Value) -> Dims:
     return b.list_new(numbers, T=dtypes.u8).dims
 
 
-def _asked(shape: Shape) -> Dims:
+def _minus_one_where_open(shape: Shape) -> Dims:
     return tuple(-1 if d is None else d for d in shape)
 
 
@@ -168,7 +168,7 @@ def ragged_element(
     """An element, and how many numbers the list holds without it, where it stands last. `shape`:
     what the reader says of its dims."""
     stated = _stated(held, shape)
-    asked = b.sizes((held.flat.dims[0], *_asked(stated)), dtypes.i64)
+    asked = b.sizes((held.flat.dims[0], *_minus_one_where_open(stated)), dtypes.i64)
     place = b.ragged_find(held.table, index, asked, message=faults.outside, unset=faults.unset)
     start, left, *dims = _completed(b, (None, None, *stated), place)
     item = b.ragged_get(held.flat, b.sizes((start,), dtypes.i64), b.sizes(dims, dtypes.i64))
@@ -192,7 +192,7 @@ def popped_ragged(
 def stacked_ragged(b: Builder, held: Ragged, faults: Faults, shape: Shape | None) -> Value:
     """All elements as one tensor."""
     stated = _stated(held, shape)
-    asked = b.sizes(_asked(stated), dtypes.i64)
+    asked = b.sizes(_minus_one_where_open(stated), dtypes.i64)
     table, found = b.ragged_alike(held.table, asked, faults=faults_along(held.common, faults))
     return b.ragged_stack(held.flat, table, b.sizes(_completed(b, stated, found), dtypes.i64))
 
@@ -202,7 +202,7 @@ def joined_ragged(
 ) -> tuple[Value, Value]:
     """All elements after one another along their first axis, and how long each is along it."""
     stated = _stated(held, shape)
-    asked = b.sizes((-1, *_asked(stated[1:])), dtypes.i64)
+    asked = b.sizes((-1, *_minus_one_where_open(stated[1:])), dtypes.i64)
     messages = faults_along(held.common[1:], faults)
     table, found = b.ragged_alike(held.table, asked, faults=(faults.unset, *messages), joined=True)
     dims = _completed(b, (None, *stated[1:]), found)

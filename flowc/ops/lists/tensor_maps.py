@@ -56,9 +56,9 @@ class TensorMap:
 
 def _added(one: Array, other: Array) -> Array:
     if one.dtype == object and other.dtype == object and not one.ndim:
-        pair = [getattr(x[()], "value", None) for x in (one, other)]
-        if all(isinstance(value, TensorMap) for value in pair):
-            return variant_of(pair[0].plus(pair[1]))  # type: ignore[union-attr]
+        maps = [held_in(x[()], TensorMap) for x in (one, other)]
+        if maps[0] is not None and maps[1] is not None:
+            return variant_of(maps[0].plus(maps[1]))
     if one.dtype != other.dtype or one.shape != other.shape or one.dtype == object:
         raise InvalidArgumentError(
             f"values {shape_shown(one.shape)} and {shape_shown(other.shape)} of one key have no sum"

@@ -116,7 +116,7 @@ def _lower_paths(node: Node) -> Native:
         scratch=kernels.bytes_of_beam(steps, width),
         errors=(TOO_LONG, "Less leaves in the beam search than requested.", NO_CLASSES),
         functions=("exp_f64", "log_f64"),
-        constants={"MERGE": int(node.attrs["merge"])},
+        constants={"MERGE": int(node.attrs["merge"]), "NO_PATH": kernels.NO_PATH},
     )
 
 

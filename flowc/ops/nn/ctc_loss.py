@@ -129,6 +129,70 @@ def step_back(
         beta[u] = total if total > none else none
 
 
+def read_labels(
+    indices: Any, values: Any, path: Any, status: Any,
+    row: int, batch: int, count: int, widest: int, blank: int,
+) -> tuple[int, int, bool]:  # fmt: skip
+    """A part of the kernel: puts the labels of a row at the places 1, 3, 5 ... of its path. How
+    many these are, how many with those that are left out, and whether all is well."""
+    size = 0
+    seen_blank = False
+    labels = 0
+    before = -1
+    fine = True
+    for i in range(count):
+        of = indices[2 * i]
+        if of < 0 or of >= batch:
+            fail(status, OUT_OF_BOUNDS, i, of, indices[2 * i + 1])
+            fine = False
+            break
+        if i > 0 and (
+            of < indices[2 * i - 2]
+            or (of == indices[2 * i - 2] and indices[2 * i + 1] <= indices[2 * i - 1])
+        ):
+            fail(status, OUT_OF_ORDER, i, of, indices[2 * i + 1])
+            fine = False
+            break
+        if of != row:
+            continue
+        labels += 1
+        label = values[i]
+        same = COLLAPSE and labels > 1 and label == before
+        before = label
+        if same:
+            continue
+        if label >= blank:
+            seen_blank = True
+            continue
+        if seen_blank:
+            fail(status, AFTER_BLANK, row, label, 0)
+            fine = False
+            break
+        if label < 0:
+            fail(status, NEGATIVE_LABEL, row, label, 0)
+            fine = False
+            break
+        if size < widest:
+            path[2 * size + 1] = label
+        size += 1
+    return size, labels, fine
+
+
+def subtract_expected(
+    gradient: Any, at: int, alpha: Any, alpha_at: int, beta: Any, path: Any, sums: Any, total: Any,
+    size: int, classes: int,
+) -> None:  # fmt: skip
+    """A part of the kernel: takes from a step's softmax what the paths of the labels expect."""
+    for k in range(classes):
+        sums[k] = f64(-1e301)
+    for u in range(size):
+        if alpha[alpha_at + u] > f64(-1e300) and beta[u] > f64(-1e300):
+            sums[path[u]] = log_sum(sums[path[u]], alpha[alpha_at + u] + beta[u])
+    for k in range(classes):
+        if sums[k] > f64(-1e300):
+            gradient[at + k] = f64(gradient[at + k]) - exp_f64(sums[k] - total)
+
+
 def ctc_loss_kernel(
     inputs: Any, indices: Any, values: Any, lengths: Any, loss: Any, gradient: Any,
     scratch: Any, status: Any,
@@ -145,42 +209,11 @@ def ctc_loss_kernel(
     after = as_f64_pointer(offset(rest, 8 * places))
     sums = as_f64_pointer(offset(rest, 16 * places))
     for row in range(begin, end):
-        # The labels of the row: places 1, 3, 5 ... of the path; blanks are between them.
-        size = 0
-        seen_blank = False
-        labels = 0
-        before = -1
-        for i in range(count):
-            of = indices[2 * i]
-            if of < 0 or of >= batch:
-                fail(status, OUT_OF_BOUNDS, i, of, indices[2 * i + 1])
-                return
-            if i > 0 and (
-                of < indices[2 * i - 2]
-                or (of == indices[2 * i - 2] and indices[2 * i + 1] <= indices[2 * i - 1])
-            ):
-                fail(status, OUT_OF_ORDER, i, of, indices[2 * i + 1])
-                return
-            if of != row:
-                continue
-            labels += 1
-            label = values[i]
-            same = COLLAPSE and labels > 1 and label == before
-            before = label
-            if same:
-                continue
-            if label >= blank:
-                seen_blank = True
-                continue
-            if seen_blank:
-                fail(status, AFTER_BLANK, row, label, 0)
-                return
-            if label < 0:
-                fail(status, NEGATIVE_LABEL, row, label, 0)
-                return
-            if size < widest:
-                path[2 * size + 1] = label
-            size += 1
+        size, labels, fine = read_labels(
+            indices, values, path, status, row, batch, count, widest, blank
+        )
+        if not fine:
+            return
         length = lengths[row]
         if length < 0:
             fail(status, NEGATIVE_LENGTH, row, 0, length)
@@ -224,15 +257,9 @@ def ctc_loss_kernel(
                 step_back(beta, after, logs, path, t, length, size, classes)
             if back == 1 and size == 1:
                 beta[0] = log_sum(beta[0], f64(0))
-            for k in range(classes):
-                sums[k] = none
-            for u in range(size):
-                if alpha[t * size + u] > f64(-1e300) and beta[u] > f64(-1e300):
-                    sums[path[u]] = log_sum(sums[path[u]], alpha[t * size + u] + beta[u])
             at = (t * batch + row) * classes
-            for k in range(classes):
-                if sums[k] > f64(-1e300):
-                    gradient[at + k] = f64(gradient[at + k]) - exp_f64(sums[k] - total)
+            alpha_at = t * size
+            subtract_expected(gradient, at, alpha, alpha_at, beta, path, sums, total, size, classes)
 
 
 def _infer(c: Inference) -> list[Dims]:

@@ -178,18 +178,14 @@ def _fits(expected: Sequence[int | None], shape: Sequence[int]) -> bool:
     return len(expected) == len(shape) and all(x is None or x == y for x, y in same)
 
 
-def _made(handle: Handle) -> Accumulator:
-    match handle.op:
-        case "ConditionalAccumulator":
-            return Accumulator(handle)
-        case "SparseConditionalAccumulator":
-            return SparseAccumulator(handle)
-        case _:
-            raise InvalidArgumentError(f"'{handle.name}' is a {handle.op}, and no accumulator")
+_KINDS: dict[str, type[Accumulator]] = {
+    "ConditionalAccumulator": Accumulator,
+    "SparseConditionalAccumulator": SparseAccumulator,
+}
 
 
 def _accumulator(run: HostRun, text: bytes) -> Accumulator:
-    return find_state(run, text, "accumulator ", Accumulator, _made)
+    return find_state(run, text, "accumulator", Accumulator, _KINDS)
 
 
 # -- steps

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Extractor
 from flowc.ir.host_run import HostRun, scalar_of
@@ -34,15 +33,8 @@ from flowc.ops.queues.handles import (
 Array = np.ndarray[Any, Any]
 
 
-def _made(handle: Handle) -> Barrier:
-    if handle.op != "Barrier":
-        raise InvalidArgumentError(f"'{handle.name}' is a {handle.op}, and no barrier")
-    return Barrier(handle)
-
-
 def _barrier(run: HostRun, text: bytes) -> Barrier:
-    found = find_state(run, text, "barrier ", Barrier, _made)
-    assert isinstance(found, Barrier)
+    found = find_state(run, text, "barrier", Barrier, {"Barrier": Barrier})
     found.check_shared(handle_of(text))
     return found
 

@@ -93,13 +93,21 @@ def handle_of(text: bytes) -> Handle:
 
 
 def find_state(
-    run: HostRun, text: bytes, family: str, kind: type[State], make: Callable[[Handle], State]
+    run: HostRun,
+    text: bytes,
+    family: str,
+    base: type[State],
+    kinds: Mapping[str, Callable[[Handle], State]],
 ) -> State:
-    """The state that a handle names, made by whoever comes first. `family` begins all ids of its
-    kind."""
+    """The state that a handle names, made by whoever comes first. `family`: what messages call such
+    a state; `base`: their class; `kinds`: what makes one, by the op of the handle. Raises
+    `InvalidArgumentError` for the handle of another op."""
     handle = handle_of(text)
+    make = kinds.get(handle.op)
+    if make is None:
+        raise InvalidArgumentError(f"'{handle.name}' is a {handle.op}, and no {family}")
     try:
-        return run.states.find(family + handle.id, kind, lambda: make(handle))
+        return run.states.find(f"{family} {handle.id}", base, lambda: make(handle))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         # What it says is of another kind, or was made up.
         raise InvalidArgumentError(f"{handle.op} is no {family}: {error}") from error

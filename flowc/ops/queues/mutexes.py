@@ -73,7 +73,7 @@ class Mutex:
 
 
 def _lock(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    return [variant_of(find_state(run, inputs[0], "mutex", Mutex, Mutex).lock(run))]
+    return [variant_of(find_state(run, inputs[0], "mutex", Mutex, {"MutexV2": Mutex}).lock(run))]
 
 
 def _consume(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:

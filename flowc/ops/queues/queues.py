@@ -1,4 +1,4 @@
-"""Queues: FIFOQueue, RandomShuffleQueue, PaddingFIFOQueue, PriorityQueue, and what runs do to them.
+"""The ops of queues: those that make one of each of `KINDS`, and what runs do to them.
 
 In: handles, components of elements. Out: host steps. Invariant: the errors are TensorFlow's.
 """
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Extractor
 from flowc.ir.host_run import HostRun, scalar_of
@@ -33,17 +32,10 @@ from flowc.ops.queues.queue_states import KINDS, Queue
 Array = np.ndarray[Any, Any]
 
 
-def _made(handle: Handle) -> Queue:
-    kind = KINDS.get(handle.op)
-    if kind is None:
-        raise InvalidArgumentError(f"'{handle.name}' is a {handle.op}, and no queue")
-    return kind(handle)
-
-
 def queue_of(run: HostRun, text: bytes) -> Queue:
     """The queue that a handle names. Raises `InvalidArgumentError` where nodes that share it say
     different things of it."""
-    found = find_state(run, text, "queue ", Queue, _made)
+    found = find_state(run, text, "queue", Queue, KINDS)
     found.check_shared(handle_of(text))
     return found
 

@@ -36,15 +36,8 @@ from flowc.ops.queues.reader_states import KINDS, NextWork, Reader
 Array = np.ndarray[Any, Any]
 
 
-def _made(handle: Handle) -> Reader:
-    kind = KINDS.get(handle.op)
-    if kind is None:
-        raise InvalidArgumentError(f"'{handle.name}' is a {handle.op}, and no reader")
-    return kind(handle)
-
-
 def reader_of(run: HostRun, text: bytes) -> Reader:
-    return find_state(run, text, "reader ", Reader, _made)
+    return find_state(run, text, "reader", Reader, KINDS)
 
 
 def names_of(run: HostRun, text: bytes) -> NextWork:

@@ -33,7 +33,6 @@ HANDLE = frozenset({"no_fold"})
 ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 
 Emit = Callable[[Extractor, Sequence[Bound], Attrs], Sequence[Bound]]
-Check = Callable[[Extractor, Dims, Dims], None]
 
 
 # -- what emitters share

@@ -39,10 +39,6 @@ def _computed(dtype: DType, kinds: tuple[DType, ...]) -> DType:
     return dtypes.i64 if dtypes.i64 in kinds else dtypes.i32
 
 
-def _result_dtype(attrs: Any, lhs: DType) -> DType:
-    return attrs.get("preferred_element_type") or lhs
-
-
 # -- XlaDot
 
 

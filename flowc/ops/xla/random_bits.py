@@ -62,7 +62,7 @@ def _sizes(b: Builder, *sizes: Dim) -> Value:
 def _moved_on(b: Builder, state: Value, steps: Dim) -> Value:
     """The state with a counter that is so many steps on: of 64 bits, or of 128, the low ones
     first."""
-    key, low, *high = (b.slice(state, (i,), (1,)) for i in range(state.dims[0]))  # type: ignore[arg-type]
+    key, low, *high = (b.slice(state, (i,), (1,)) for i in range(state.type.static_dims[0]))
     after = b.add(low, b.cast(_sizes(b, steps), DstT=dtypes.u64))
     high = [b.add(h, b.cast(b.less(after, low), DstT=dtypes.u64)) for h in high]
     return b.concat(key, after, *high, b.const(np.int32(0)))

@@ -71,6 +71,93 @@ def key_number(data: Any, begin: int, end: int, keys: Any, key_ends: Any, wanted
     return found
 
 
+def find_lists(
+    data: Any, keys: Any, key_ends: Any, kinds: Any, places: Any,
+    e: int, at: int, stop: int, examples: int, wanted: int,
+) -> tuple[int, bool]:  # fmt: skip
+    """Where the lists of a message's features begin and end; the end of the message, and whether it
+    is as flowc and TensorFlow write it."""
+    fine = True
+    if at < stop:
+        at, features_end = read_length(data, 10, at, stop)
+        fine = at >= 0 and features_end == stop
+    while fine and at < stop:
+        fine = False
+        entry, entry_end = read_length(data, 10, at, stop)
+        if entry < 0:
+            break
+        key, key_end = read_length(data, 10, entry, entry_end)
+        if key < 0:
+            break
+        feature, feature_end = read_length(data, 18, key_end, entry_end)
+        if feature < 0 or feature_end != entry_end:
+            break
+        k = key_number(data, key, key_end, keys, key_ends, wanted)
+        if k < 0:
+            break
+        if k < wanted:
+            place = 2 * (k * examples + e)
+            if places[place] >= 0:
+                break
+            values, values_end = read_length(data, kinds[k], feature, feature_end)
+            if values < 0 or values_end != feature_end:
+                break
+            if kinds[k] != 10 and values < values_end:
+                values, values_end = read_length(data, 10, values, values_end)
+                if values < 0 or values_end != feature_end:
+                    break
+            places[place] = values
+            places[place + 1] = values_end
+        at = entry_end
+        fine = True
+    return at, fine
+
+
+def write_zeros(
+    kind: int, count: int, ints: Any, floats: Any, spans: Any,
+    int_count: int, byte_count: int, span_count: int,
+) -> None:  # fmt: skip
+    """The values of a list that a message lacks."""
+    if kind == 18:
+        for i in range(4 * count):
+            floats[byte_count + i] = 0
+    elif kind == 10:
+        for i in range(2 * count):
+            spans[2 * span_count + i] = 0
+    else:
+        for i in range(count):
+            ints[int_count + i] = 0
+
+
+def write_list(
+    data: Any, kind: int, at: int, stop: int, ints: Any, floats: Any, spans: Any,
+    int_count: int, byte_count: int, span_count: int,
+) -> int:  # fmt: skip
+    """The values of a list; how many they are, -1 where they don't end where the list does."""
+    count = 0
+    if kind == 18:
+        count = -1 if (stop - at) % 4 else (stop - at) // 4
+        for i in range(4 * count):
+            floats[byte_count + i] = data[at + i]
+    elif kind == 10:
+        while 0 <= at < stop:
+            at, last = read_length(data, 10, at, stop)
+            if at >= 0:
+                spans[2 * (span_count + count)] = at
+                spans[2 * (span_count + count) + 1] = last
+                count += 1
+                at = last
+    else:
+        while 0 <= at < stop:
+            value, at = read_varint(data, at, stop)
+            if at >= 0:
+                ints[int_count + count] = i64(value)
+                count += 1
+    if at < 0:
+        count = -1
+    return count
+
+
 # -- kernels
 
 
@@ -93,37 +180,9 @@ def scan_examples(
         stop += lengths[e]
         for k in range(wanted):
             places[2 * (k * examples + e)] = -1
-        if at < stop:
-            at, features_end = read_length(data, 10, at, stop)
-            if at < 0 or features_end != stop:
-                return
-        while at < stop:
-            entry, entry_end = read_length(data, 10, at, stop)
-            if entry < 0:
-                return
-            key, key_end = read_length(data, 10, entry, entry_end)
-            if key < 0:
-                return
-            feature, feature_end = read_length(data, 18, key_end, entry_end)
-            if feature < 0 or feature_end != entry_end:
-                return
-            k = key_number(data, key, key_end, keys, key_ends, wanted)
-            if k < 0:
-                return
-            if k < wanted:
-                place = 2 * (k * examples + e)
-                if places[place] >= 0:
-                    return
-                values, values_end = read_length(data, kinds[k], feature, feature_end)
-                if values < 0 or values_end != feature_end:
-                    return
-                if kinds[k] != 10 and values < values_end:
-                    values, values_end = read_length(data, 10, values, values_end)
-                    if values < 0 or values_end != feature_end:
-                        return
-                places[place] = values
-                places[place + 1] = values_end
-            at = entry_end
+        at, fine = find_lists(data, keys, key_ends, kinds, places, e, at, stop, examples, wanted)
+        if not fine:
+            return
     int_count = 0
     byte_count = 0
     span_count = 0
@@ -134,43 +193,19 @@ def scan_examples(
         missing = 0
         for e in range(examples):
             place = 2 * (k * examples + e)
-            at = places[place]
-            stop = places[place + 1] if at >= 0 else at
+            lacks = places[place] < 0 and sizes[k] >= 0
             count = 0
-            if at < 0 and sizes[k] >= 0:
+            if lacks:
                 missing += 1
                 count = sizes[k]
-                if kinds[k] == 18:
-                    for i in range(4 * count):
-                        floats[byte_count + i] = 0
-                elif kinds[k] == 10:
-                    for i in range(2 * count):
-                        spans[2 * span_count + i] = 0
-                else:
-                    for i in range(count):
-                        ints[int_count + i] = 0
-            elif kinds[k] == 18:
-                if (stop - at) % 4:
-                    return
-                count = (stop - at) // 4
-                for i in range(stop - at):
-                    floats[byte_count + i] = data[at + i]
-            elif kinds[k] == 10:
-                while at < stop:
-                    at, last = read_length(data, 10, at, stop)
-                    if at < 0:
-                        return
-                    spans[2 * (span_count + count)] = at
-                    spans[2 * (span_count + count) + 1] = last
-                    count += 1
-                    at = last
-            else:
-                while at < stop:
-                    value, at = read_varint(data, at, stop)
-                    if at < 0:
-                        return
-                    ints[int_count + count] = i64(value)
-                    count += 1
+                write_zeros(kinds[k], count, ints, floats, spans, int_count, byte_count, span_count)
+            elif places[place] >= 0:
+                count = write_list(
+                    data, kinds[k], places[place], places[place + 1], ints, floats, spans,
+                    int_count, byte_count, span_count,
+                )  # fmt: skip
+            if count < 0:
+                return
             if sizes[k] >= 0 and count != sizes[k]:
                 return
             if kinds[k] == 18:
@@ -184,7 +219,7 @@ def scan_examples(
                     indices[2 * (index_count + i)] = e
                     indices[2 * (index_count + i) + 1] = i
                 index_count += count
-            counts[k * examples + e] = -1 if places[place] < 0 and sizes[k] >= 0 else count
+            counts[k * examples + e] = -1 if lacks else count
             longest = count if count > longest else longest
             total += count
         totals[3 * k] = total
