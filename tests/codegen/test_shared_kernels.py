@@ -72,6 +72,8 @@ def test_a_product_and_a_convolution_share_their_tiles(monkeypatch: pytest.Monke
     c, kernels = _product_and_convolution(), _cache()
     program, found = _compiled(c, (["x", "image"], ["y", "z"]), kernels)
     assert sorted(k.entry for k in found.values()) == ["conv", "gemm"]
+    ((_, image),) = program.weights  # as one piece, which runs read
+    assert image.nbytes == program.metadata.weights_bytes
     tiles = [text for text in modules if "flowc.tile." in text]
     assert len(tiles) == 1
     assert len(modules) == 3
