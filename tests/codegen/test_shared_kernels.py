@@ -252,3 +252,25 @@ def test_a_library_has_its_sizes_in_its_code(counted: dict[str, Kernel]) -> None
     for for_library in (False, True):
         _compiled(c, (["x"], ["y"]), _cache(), for_library=for_library)
     assert sorted(kernel.ints > 0 for kernel in counted.values()) == [False, True]
+
+
+def test_concatenations_of_pixels_share_a_kernel_whatever_the_size_of_the_image() -> None:
+    """Along dims that pieces have in common, a concatenation of concatenations is one range."""
+    b = Builder()
+    results = []
+    for size in (6, 9):
+        pieces = [
+            b.parameter(f"x{size}_{i}", tensor_type(dtypes.f32, (1, size, size, channels)))
+            for i, channels in enumerate((12, 5, 5))
+        ]
+        inner = b.concat(*pieces[:2], np.int32(3))
+        results.append(b.relu(b.concat(inner, pieces[2], np.int32(3))))
+    c = b.build(results)
+    names = [p.attrs["name"] for p in c.parameters]
+    program, kernels = _compiled(c, (names, ["y", "z"]), _cache())
+    (kernel,) = kernels.values()
+    assert "idiv" not in kernel.source
+    rng = np.random.default_rng(5)
+    fed = [rng.normal(size=p.output.dims).astype(np.float32) for p in c.parameters]
+    for found, expected in zip(Executable(program, 1).run(fed), reference_results(c, fed)):
+        np.testing.assert_array_equal(found, expected)
