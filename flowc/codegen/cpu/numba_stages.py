@@ -53,7 +53,8 @@ class _Function(types.Function):
 
     def __init__(self, rules: tuple[Any, ...]) -> None:
         self.calls: dict[Any, Any] = {}
-        own = [x for x in rules if not issubclass(x, templates._OverloadFunctionTemplate)]
+        # `issubclass` asks all that the class is registered with, for each of thousands.
+        own = [x for x in rules if templates._OverloadFunctionTemplate not in x.__mro__]
         super().__init__(tuple(own or rules))
 
     def augment(self, other: Any) -> Any:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,7 @@ class WinogradAxis:
     @property
     def weight_matrix(self) -> Array:
         """[side, window]: what each position is of the weights along an axis."""
-        powers = range(self.window)
-        rows = [[a**k / _value(self._without(a), a) for k in powers] for a in self.points]
-        return np.array([*rows, [0] * (self.window - 1) + [1]], np.float64)
+        return _weight_matrix(self)
 
     def emit_input(self, b: ir.IRBuilder, d: Sequence[Value]) -> list[Value]:
         """The values at all positions of a tile's elements along the axis."""
@@ -117,6 +116,15 @@ class WinogradAxis:
                     total = part if factor == 1 else b.fmul(part, _constant(part, factor))
             found.append(total)
         return found
+
+
+@cache
+def _weight_matrix(axis: WinogradAxis) -> Array:
+    powers = range(axis.window)
+    rows = [[a**k / _value(axis._without(a), a) for k in powers] for a in axis.points]
+    found = np.array([*rows, [0] * (axis.window - 1) + [1]], np.float64)
+    found.flags.writeable = False  # as all convolutions share it
+    return found
 
 
 @dataclass(frozen=True, slots=True)
