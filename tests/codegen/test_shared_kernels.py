@@ -257,11 +257,13 @@ def test_a_library_has_its_sizes_in_its_code(counted: dict[str, Kernel]) -> None
 def test_concatenations_of_pixels_share_a_kernel_whatever_the_size_of_the_image() -> None:
     """Along dims that pieces have in common, a concatenation of concatenations is one range."""
     b = Builder()
-    results = []
+    results, fed, rng = [], [], np.random.default_rng(5)
     for size in (6, 9):
+        shapes = [(1, size, size, channels) for channels in (12, 5, 5)]
+        fed += [rng.normal(size=shape).astype(np.float32) for shape in shapes]
         pieces = [
-            b.parameter(f"x{size}_{i}", tensor_type(dtypes.f32, (1, size, size, channels)))
-            for i, channels in enumerate((12, 5, 5))
+            b.parameter(f"x{size}_{i}", tensor_type(dtypes.f32, shape))
+            for i, shape in enumerate(shapes)
         ]
         inner = b.concat(*pieces[:2], np.int32(3))
         results.append(b.relu(b.concat(inner, pieces[2], np.int32(3))))
@@ -270,7 +272,5 @@ def test_concatenations_of_pixels_share_a_kernel_whatever_the_size_of_the_image(
     program, kernels = _compiled(c, (names, ["y", "z"]), _cache())
     (kernel,) = kernels.values()
     assert "idiv" not in kernel.source
-    rng = np.random.default_rng(5)
-    fed = [rng.normal(size=p.output.dims).astype(np.float32) for p in c.parameters]
     for found, expected in zip(Executable(program, 1).run(fed), reference_results(c, fed)):
         np.testing.assert_array_equal(found, expected)

@@ -94,6 +94,11 @@ class _KernelTyping(Context):
             gty = _Function(gty.templates)
         super()._insert_global(gv, gty)
 
+    def resolve_value_type(self, val: Any) -> Any:
+        # Numba compares classes, such as `range`, with those of its containers, and imports them.
+        known = self._get_global_type(val) if isinstance(val, type) else None
+        return super().resolve_value_type(val) if known is None else known
+
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         if kws:
             return super().resolve_function_type(func, args, kws)
