@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,9 +148,6 @@ def find_program(
             program = disk.load(key)
             if program is None:
                 program = compile_it()
-                # As one piece, which is what runs read: the others are given back.
-                image = [(0, program.weights_image())] if program.weights else []
-                program = replace(program, weights=image)
                 disk.store(key, program)
     return program
 

@@ -6,13 +6,15 @@ Invariant: metadata comes back from JSON as it went there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import mmap
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from flowc.errors import InternalError
+from flowc.files.large_pages import use_large_pages
 from flowc.ir.dims import Dim, parse_dim
 from flowc.ir.program_spec import ProgramSpec, TensorSpec
 from flowc.version import FLOWC_VERSION
@@ -176,15 +178,20 @@ class CompiledProgram:
 
     def weights_image(self) -> np.ndarray:
         """All weights as one 64-byte aligned array of bytes; the piece itself where it is one."""
-        size = self.metadata.weights_bytes
-        if len(self.weights) == 1 and self.weights[0][1].nbytes == size:
-            only = self.weights[0][1]
-            if only.dtype == np.uint8 and only.ctypes.data % WEIGHT_ALIGNMENT == 0:
-                return only
-        raw = np.zeros(size + WEIGHT_ALIGNMENT, np.uint8)
-        start = -raw.ctypes.data % WEIGHT_ALIGNMENT
-        image = raw[start : start + size]
-        for offset, array in self.weights:
-            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            image[offset : offset + flat.size] = flat
-        return image
+        return weights_image(self.weights, self.metadata.weights_bytes)
+
+
+def weights_image(pieces: Sequence[tuple[int, np.ndarray]], size: int) -> np.ndarray:
+    """The pieces at their offsets in an aligned array of `size` bytes, zeros between them; the
+    piece itself where it is one."""
+    if len(pieces) == 1 and pieces[0][1].nbytes == size:
+        only = pieces[0][1]
+        if only.dtype == np.uint8 and only.ctypes.data % WEIGHT_ALIGNMENT == 0:
+            return only
+    memory = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    use_large_pages(memory)
+    image = np.frombuffer(memory, np.uint8, size)
+    for offset, array in pieces:
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        image[offset : offset + flat.size] = flat
+    return image

@@ -25,6 +25,7 @@ from flowc.codegen.compiled import (
     ProgramMetadata,
     TracedStep,
     Work,
+    weights_image,
 )
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
@@ -155,6 +156,10 @@ def compile_program(
         loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
         speed = 1 if loops else 0
         driven = threads.submit(driver_object, driver.text, target.processor, speed=speed)
+        pieces = weights.pieces
+        if pieces and not keeps_values:
+            # As one piece, which is what runs read; copied while kernels are compiled.
+            pieces = [(0, weights_image(pieces, weights.size))]
         # What kernels share is equal bytes.
         made = (*dict.fromkeys(chain.from_iterable(objects)), driven.result())
         if on_device:
@@ -186,7 +191,7 @@ def compile_program(
     symbols = {k.symbol for k in kernels.values() if k.symbol is not None}
     symbols |= {name for o in objects for name in o.functions.names}
     every = tuple(sorted(symbols))
-    return CompiledProgram(made, weights.pieces, metadata, runtime.result(), every)
+    return CompiledProgram(made, pieces, metadata, runtime.result(), every)
 
 
 @contextmanager

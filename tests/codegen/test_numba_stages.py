@@ -137,3 +137,14 @@ def test_a_kernels_ranges_are_those_of_python(bounds: str) -> None:
         run(engine.get_function_address(kernel.key))(ctypes.addressof(buffers), 0, begin, end, 0)
         wanted = list(eval(f"range({bounds})", {"begin": begin, "end": end, "x": x}))
         assert y.tolist() == wanted + [99] * (16 - len(wanted))
+
+
+def test_classes_that_kernels_name_are_looked_up_and_compared_with_no_containers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def compared(*_: object) -> None:
+        raise AssertionError("numba.typed would be imported")
+
+    typing_context = contexts()[0]
+    monkeypatch.setattr("numba.core.typing.context.typeof", compared)
+    assert isinstance(typing_context.resolve_value_type(range), types.Function)

@@ -72,6 +72,8 @@ def test_a_product_and_a_convolution_share_their_tiles(monkeypatch: pytest.Monke
     c, kernels = _product_and_convolution(), _cache()
     program, found = _compiled(c, (["x", "image"], ["y", "z"]), kernels)
     assert sorted(k.entry for k in found.values()) == ["conv", "gemm"]
+    ((_, image),) = program.weights  # as one piece, which runs read
+    assert image.nbytes == program.metadata.weights_bytes
     tiles = [text for text in modules if "flowc.tile." in text]
     assert len(tiles) == 1
     assert len(modules) == 3
@@ -250,3 +252,25 @@ def test_a_library_has_its_sizes_in_its_code(counted: dict[str, Kernel]) -> None
     for for_library in (False, True):
         _compiled(c, (["x"], ["y"]), _cache(), for_library=for_library)
     assert sorted(kernel.ints > 0 for kernel in counted.values()) == [False, True]
+
+
+def test_concatenations_of_pixels_share_a_kernel_whatever_the_size_of_the_image() -> None:
+    """Along dims that pieces have in common, a concatenation of concatenations is one range."""
+    b = Builder()
+    results, fed, rng = [], [], np.random.default_rng(5)
+    for size in (6, 9):
+        shapes = [(1, size, size, channels) for channels in (12, 5, 5)]
+        fed += [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+        pieces = [
+            b.parameter(f"x{size}_{i}", tensor_type(dtypes.f32, shape))
+            for i, shape in enumerate(shapes)
+        ]
+        inner = b.concat(*pieces[:2], np.int32(3))
+        results.append(b.relu(b.concat(inner, pieces[2], np.int32(3))))
+    c = b.build(results)
+    names = [p.attrs["name"] for p in c.parameters]
+    program, kernels = _compiled(c, (names, ["y", "z"]), _cache())
+    (kernel,) = kernels.values()
+    assert "idiv" not in kernel.source
+    for found, expected in zip(Executable(program, 1).run(fed), reference_results(c, fed)):
+        np.testing.assert_array_equal(found, expected)

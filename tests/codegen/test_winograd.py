@@ -384,3 +384,8 @@ def test_exact_programs_from_sessions_and_the_command(tmp_path: Path) -> None:
     for model_of in (library, program):
         assert np.asarray(model_of(x=x)).tobytes() == results[1].tobytes()
     assert results[0].tobytes() != results[1].tobytes()
+
+
+def test_the_matrix_of_an_axis_is_computed_once() -> None:
+    matrix = WinogradAxis(4, 3).weight_matrix
+    assert WinogradAxis(4, 3).weight_matrix is matrix and not matrix.flags.writeable

@@ -53,7 +53,8 @@ class _Function(types.Function):
 
     def __init__(self, rules: tuple[Any, ...]) -> None:
         self.calls: dict[Any, Any] = {}
-        own = [x for x in rules if not issubclass(x, templates._OverloadFunctionTemplate)]
+        # `issubclass` asks all that the class is registered with, for each of thousands.
+        own = [x for x in rules if templates._OverloadFunctionTemplate not in x.__mro__]
         super().__init__(tuple(own or rules))
 
     def augment(self, other: Any) -> Any:
@@ -92,6 +93,11 @@ class _KernelTyping(Context):
         if type(gty) is types.Function:
             gty = _Function(gty.templates)
         super()._insert_global(gv, gty)
+
+    def resolve_value_type(self, val: Any) -> Any:
+        # Numba compares classes, such as `range`, with those of its containers, and imports them.
+        known = self._get_global_type(val) if isinstance(val, type) else None
+        return super().resolve_value_type(val) if known is None else known
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         if kws:

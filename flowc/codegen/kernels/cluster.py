@@ -209,9 +209,10 @@ class ClusterLowering:
         return self.nest.let(Load(self.names[value], place, value.type.dtype, condition, otherwise))
 
     def _clamped(self, index: Dim, size: Dim, condition: Name) -> Dim:
-        """The index where the condition holds, else 0."""
-        if isinstance(index, int) and index == 0:
-            return 0
+        """The index where the condition holds, else 0; the index itself where it is always one of
+        an element, so that it stays what it is a part of."""
+        if is_nonnegative(index) and is_nonnegative(size - 1 - index):
+            return index
         value = Apply("index_if", (self.nest.index(index), condition), dtypes.i64)
         name = self.nest.remember(
             ("clamped", index, condition), lambda: self.nest.let(value, "j").name

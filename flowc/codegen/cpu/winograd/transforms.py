@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from itertools import islice
 from typing import Any
 
@@ -99,18 +99,7 @@ class WinogradAxis:
     @property
     def weight_matrix(self) -> Array:
         """[side, window]: what each position is of the weights along an axis."""
-        if self.stride > 1:
-            found = np.zeros((self.side, self.window), np.float64)
-            row = 0
-            for first, phase in enumerate(self.phases):
-                found[row : row + phase.side, first :: self.stride] = phase.weight_matrix
-                row += phase.side
-            return found
-        if self.window == 1:
-            return np.ones((self.side, 1), np.float64)
-        powers = range(self.window)
-        rows = [[a**k / _value(self._without(a), a) for k in powers] for a in self.points]
-        return np.array([*rows, [0] * (self.window - 1) + [1]], np.float64)
+        return _weight_matrix(self)
 
     def emit_input(self, b: ir.IRBuilder, d: Sequence[Value]) -> list[Value]:
         """The values at all positions of a tile's elements along the axis."""
@@ -157,6 +146,24 @@ class WinogradAxis:
                     total = part if factor == 1 else b.fmul(part, _constant(part, factor))
             found.append(total)
         return found
+
+
+@cache
+def _weight_matrix(axis: WinogradAxis) -> Array:
+    if axis.stride > 1:
+        found = np.zeros((axis.side, axis.window), np.float64)
+        row = 0
+        for first, phase in enumerate(axis.phases):
+            found[row : row + phase.side, first :: axis.stride] = phase.weight_matrix
+            row += phase.side
+    elif axis.window == 1:
+        found = np.ones((axis.side, 1), np.float64)
+    else:
+        powers = range(axis.window)
+        rows = [[a**k / _value(axis._without(a), a) for k in powers] for a in axis.points]
+        found = np.array([*rows, [0] * (axis.window - 1) + [1]], np.float64)
+    found.flags.writeable = False  # as all convolutions share it
+    return found
 
 
 @dataclass(frozen=True, slots=True)
