@@ -167,6 +167,7 @@ __all__ = [
     "complex_abs",
     "concat",
     "cond",
+    "config",
     "confusion_matrix",
     "conj",
     "constant",
@@ -1684,6 +1685,7 @@ from flowc.api.stubs import signal as signal
 from flowc.api.stubs import spectral as spectral
 from flowc.api.stubs import data as data
 from flowc.api.stubs import distributions as distributions
+from flowc.api.stubs import config as config
 from flowc.api.stubs import testing as testing
 from flowc.api.stubs import sysconfig as sysconfig
 from flowc.api.stubs import io as io
