@@ -167,6 +167,7 @@ __all__ = [
     "complex_abs",
     "concat",
     "cond",
+    "config",
     "confusion_matrix",
     "conj",
     "constant",
@@ -651,8 +652,6 @@ from flowc.api.arrays.blocks import space_to_batch as space_to_batch
 from flowc.api.arrays.blocks import space_to_batch_nd as space_to_batch_nd
 from flowc.api.arrays.filling import eye as eye
 from flowc.api.arrays.filling import fill as fill
-from flowc.api.arrays.filling import linspace as lin_space
-from flowc.api.arrays.filling import linspace as linspace
 from flowc.api.arrays.filling import meshgrid as meshgrid
 from flowc.api.arrays.filling import one_hot as one_hot
 from flowc.api.arrays.filling import ones as ones
@@ -661,6 +660,8 @@ from flowc.api.arrays.filling import range as range
 from flowc.api.arrays.filling import sequence_mask as sequence_mask
 from flowc.api.arrays.filling import zeros as zeros
 from flowc.api.arrays.filling import zeros_like as zeros_like
+from flowc.api.arrays.linspace import linspace as lin_space
+from flowc.api.arrays.linspace import linspace as linspace
 from flowc.api.arrays.ordering import arg_max as arg_max
 from flowc.api.arrays.ordering import arg_min as arg_min
 from flowc.api.arrays.ordering import argsort as argsort
@@ -1684,6 +1685,7 @@ from flowc.api.stubs import signal as signal
 from flowc.api.stubs import spectral as spectral
 from flowc.api.stubs import data as data
 from flowc.api.stubs import distributions as distributions
+from flowc.api.stubs import config as config
 from flowc.api.stubs import testing as testing
 from flowc.api.stubs import sysconfig as sysconfig
 from flowc.api.stubs import io as io

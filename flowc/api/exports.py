@@ -50,7 +50,7 @@ dynamic_partition dynamic_stitch gather gather_nd scatter_nd searchsorted setdif
 unique unique_with_counts where where_v2
 """
 _FILLING = """
-eye fill linspace lin_space=linspace meshgrid one_hot ones ones_like range sequence_mask zeros
+eye fill meshgrid one_hot ones ones_like range sequence_mask zeros
 zeros_like
 """
 _BLOCKS = """
@@ -135,8 +135,8 @@ _NN = {
         safe_embedding_lookup_sparse""",
     "flowc.api.nn.sampling": "nce_loss sampled_softmax_loss",
     "flowc.api.nn.candidates": f"compute_accidental_hits {_CANDIDATES}",
-    "flowc.api.nn.ctc": """collapse_repeated ctc_beam_search_decoder ctc_greedy_decoder ctc_loss
-        ctc_loss_v2 ctc_unique_labels""",
+    "flowc.api.nn.ctc": """collapse_repeated ctc_beam_search_decoder ctc_beam_search_decoder_v2
+        ctc_greedy_decoder ctc_loss ctc_loss_v2 ctc_unique_labels""",
 }
 _IMAGE = """
 ResizeMethod crop_and_resize extract_image_patches flip_left_right flip_up_down
@@ -162,6 +162,7 @@ _TOP = {
     "flowc.api.arrays.shaping": _ARRAYS,
     "flowc.api.arrays.selection": _SELECTION,
     "flowc.api.arrays.filling": _FILLING,
+    "flowc.api.arrays.linspace": "linspace lin_space=linspace",
     "flowc.api.arrays.blocks": _BLOCKS,
     "flowc.api.framework.basics": _BASICS,
     "flowc.api.framework.scopes": _SCOPES,
@@ -234,7 +235,7 @@ _MATH = {
     "flowc.api.nn.activations": "log_softmax softmax softplus softsign",
     "flowc.api.arrays.selection": "in_top_k top_k",
     "flowc.api.nn.normalization": "l2_normalize zero_fraction",
-    "flowc.api.arrays.filling": "linspace",
+    "flowc.api.arrays.linspace": "linspace",
     "flowc.api.metrics.confusion": "confusion_matrix",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {

@@ -31,7 +31,6 @@ def entries(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 INSTEAD = {
     "audio": "`flowc.raw_ops` for the ops that `flowc ops` lists",
     "autograph": "`tf.while_loop` and `tf.cond`, which is what it writes",
-    "config": "`tf.ConfigProto`, `Session(threads=)`",
     "contrib": "the core function where there is one: `tf.layers`, `tf.losses`, `tf.nn.rnn_cell`",
     "contrib.crf": "its sums by `tf.scan` and `tf.reduce_logsumexp`; models that have it run",
     "contrib.cudnn_rnn": "`tf.nn.dynamic_rnn` of `tf.nn.rnn_cell.LSTMCell`",

@@ -51,6 +51,7 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
             set_difference set_intersection set_size set_union size=set_size union=set_union"""
     },
     "sparse": {
+        "flowc.api.sparse.crosses": "bincount=sparse_bincount cross cross_hashed",
         "flowc.api.sparse.sparse_changes": """add=sparse_add concat=sparse_concat
             expand_dims=sparse_expand_dims fill_empty_rows=sparse_fill_empty_rows
             maximum=sparse_maximum merge=sparse_merge minimum=sparse_minimum reorder=sparse_reorder

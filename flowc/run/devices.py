@@ -8,12 +8,13 @@ What a file says of devices is where it was trained, and asks for nothing.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from flowc.errors import InvalidArgumentError
+from flowc.errors import InvalidArgumentError, NotFoundError
 from flowc.graph import Operation
 from flowc.graph.device import DeviceSpec, parse_device
 from flowc.run.device_buffers import memory_of_gpu
@@ -21,7 +22,26 @@ from flowc_runtime.machine import memory_of_machine
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
-_CPU, _GPU = (DeviceSpec("localhost", 0, 0, kind, 0) for kind in ("CPU", "GPU"))
+
+
+@dataclass(slots=True)
+class ProcessSettings:
+    """What `tf.config` says for Sessions that are made without a `tf.ConfigProto`."""
+
+    soft_placement: bool = False
+    intra_op_threads: int = 0
+    inter_op_threads: int = 0
+    jit: str = ""
+    optimizer: dict[str, Any] = field(
+        default_factory=lambda: {"disable_model_pruning": False, "disable_meta_optimizer": False}
+    )
+
+    def set(self, name: str, number: Any) -> None:
+        """Sets a number. Raises `TypeError` for what is no integer."""
+        setattr(self, name, operator.index(number))
+
+
+PROCESS_SETTINGS = ProcessSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +54,6 @@ class DeviceAttributes:
     incarnation: int
 
 
-def devices(has_gpu: bool = False) -> list[DeviceAttributes]:
-    """Those that a Session can use."""
-    found = [DeviceAttributes(CPU, "CPU", memory_of_machine(), 1)]
-    if has_gpu:
-        found.append(DeviceAttributes(GPU, "GPU", memory_of_gpu(), 2))
-    return found
-
-
 def _is_source(op: Operation) -> bool:
     return not op.inputs and len(op.outputs) == 1 and not op.outputs[0].is_ref
 
@@ -50,18 +62,31 @@ def _is_source(op: Operation) -> bool:
 class Placement:
     """Where a Session runs operations. `soft`: another kind or number of device than is there is
     replaced by one that is, another machine is not. `logged`: on the standard error stream.
-    `has_gpu`: clusters that can run on the GPU do, but for what the program put on the CPU."""
+    `has_gpu`: clusters that can run on the GPU do, but for what the program put on the CPU. `cpus`:
+    names that the CPU has."""
 
     soft: bool = False
     logged: bool = False
     has_gpu: bool = False
+    cpus: int = 1
 
     @classmethod
     def of(cls, config: Any, has_gpu: bool = False) -> Placement:
         """As a `tf.ConfigProto` says, if there is one."""
         if config is None:
-            return cls(has_gpu=has_gpu)
-        return cls(config.allow_soft_placement, config.log_device_placement, has_gpu)
+            return cls(soft=PROCESS_SETTINGS.soft_placement, has_gpu=has_gpu)
+        cpus = config.device_count.get("CPU", 1)
+        if cpus < 1:
+            raise NotFoundError("No CPU devices are available in this process")
+        return cls(config.allow_soft_placement, config.log_device_placement, has_gpu, cpus)
+
+    def devices(self) -> list[DeviceAttributes]:
+        """Those that the Session can use."""
+        whole = memory_of_machine()
+        found = [DeviceAttributes(f"{CPU[:-1]}{k}", "CPU", whole, k + 1) for k in range(self.cpus)]
+        if self.has_gpu:
+            found.append(DeviceAttributes(GPU, "GPU", memory_of_gpu(), self.cpus + 1))
+        return found
 
     def check(self, operations: Iterable[Operation]) -> None:
         """Raises `InvalidArgumentError` for the first operation that the program put on a device
@@ -93,12 +118,17 @@ class Placement:
 
     @property
     def _names(self) -> str:
-        return f"{CPU}, {GPU}" if self.has_gpu else CPU
+        return ", ".join(device.name for device in self.devices())
+
+    @property
+    def _specs(self) -> list[DeviceSpec]:
+        kinds = [("CPU", k) for k in range(self.cpus)] + [("GPU", 0)] * self.has_gpu
+        return [DeviceSpec("localhost", 0, 0, kind, k) for kind, k in kinds]
 
     def _is_here(self, name: str) -> bool:
         wanted = parse_device(name)
         parts = ("job", "replica", "task") if self.soft else DeviceSpec.__slots__
         return any(
             all(getattr(wanted, p) in (None, "*", getattr(here, p)) for p in parts)
-            for here in ((_CPU, _GPU) if self.has_gpu else (_CPU,))
+            for here in self._specs
         )

@@ -27,7 +27,7 @@ from flowc.graph import Graph, Operation, Tensor, get_default_graph
 from flowc.graph.default import default_session
 from flowc.ir.host_run import HostRun
 from flowc.options import Options
-from flowc.run.devices import DeviceAttributes, Placement, devices
+from flowc.run.devices import PROCESS_SETTINGS, DeviceAttributes, Placement
 from flowc.run.dispatch import Dispatcher
 from flowc.run.fetches import Fetches, check_feed_shapes, feed_arrays, feed_items, feed_key
 from flowc.run.functions import CalledFunctions
@@ -109,7 +109,9 @@ class Session:
             raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{kind}"')
         _check_target(target)
         self._graph = graph if graph is not None else get_default_graph()
-        wanted = getattr(config, "intra_op_parallelism_threads", 0)
+        wanted = PROCESS_SETTINGS.intra_op_threads
+        if config is not None:
+            wanted = config.intra_op_parallelism_threads
         self._timeout = max(0, getattr(config, "operation_timeout_in_ms", 0))
         self._threads = threads if threads is not None else wanted or None
         self._options = options if options is not None else Options()
@@ -196,10 +198,11 @@ class Session:
         _check_target(target)
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The devices that runs can use: one CPU, and the GPU that the Session was made for."""
+        """The devices that runs can use: the CPU, under as many names as `device_count` of the
+        `tf.ConfigProto` says, and the GPU that the Session was made for."""
         if self._closed:
             raise RuntimeError(CLOSED)
-        return devices(self._placement.has_gpu)
+        return self._placement.devices()
 
     @property
     def sess_str(self) -> bytes:

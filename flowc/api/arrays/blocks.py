@@ -34,8 +34,6 @@ def matrix_diag(
     """Matrices with `diagonal` on the diagonal `k`, above the main one for positive numbers, or its
     rows on those from the first to the second of a pair; `padding_value` elsewhere. Of any dtype.
     Raises `ValueError` for shapes that do not fit."""
-    if (k, num_rows, num_cols, padding_value) == (0, -1, -1, 0):
-        return output("MatrixDiag", diagonal, name=name)
     inputs = diagonal, k, num_rows, num_cols, padding_value
     return output("MatrixDiagV3", *inputs, align=align, name=name)
 
@@ -50,8 +48,6 @@ def matrix_diag_part(
     """The diagonal `k` of matrices, above the main one for positive numbers, or those from the
     first to the second of a pair, with `padding_value` where they are shorter than the longest. Of
     any dtype. Raises `ValueError` for shapes that do not fit."""
-    if (k, padding_value) == (0, 0):
-        return output("MatrixDiagPart", input, name=name)
     return output("MatrixDiagPartV3", input, k, padding_value, align=align, name=name)
 
 

@@ -14,7 +14,6 @@ from flowc.api.math import elementwise
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
-from flowc.graph.building.operators import quotient_dtype
 
 SMALL = 1000  # elements up to which zeros and ones become constants
 
@@ -145,19 +144,6 @@ def eye(
         return output("MatrixSetDiagV3", zeros(sizes[1], dtype), diagonal, 0, name="set_diag")
 
 
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
-    """A vector of `num` floats from `start` to `stop`, both included, at equal distances. `start`
-    and `stop`: scalars of one dtype; integers become floats as `truediv` has it. Raises `TypeError`
-    for others, `ValueError` for `num` below 1."""
-    with name_scope(name, "LinSpace", [start, stop, num]) as scope:
-        ends = [as_tensor(start, name="start")]
-        wide = quotient_dtype(ends[0].base_dtype)
-        ends.append(as_tensor(stop, ends[0].base_dtype, "stop"))
-        if wide is not None:
-            ends = [cast(end, wide) for end in ends]
-        return output("LinSpace", *ends, num, name=scope)
-
-
 def one_hot(
     indices: Any,
     depth: Any,
@@ -174,8 +160,8 @@ def one_hot(
     Raises `TypeError` where the dtypes of the two values differ, or the indices are no integers."""
     with name_scope(name, "one_hot", [indices, depth]) as scope:
         wanted = None if dtype is None else dtypes.as_dtype(dtype)
-        given = [as_tensor(v, name=n) for v, n in ((on_value, "on_value"), (off_value, "off_value"))
-                 if v is not None]  # fmt: skip
+        values = ((on_value, "on_value"), (off_value, "off_value"))
+        given = [as_tensor(v, name=n, preferred=wanted) for v, n in values if v is not None]
         if wanted is None:
             wanted = given[0].dtype if given else dtypes.f32
         for tensor in given:

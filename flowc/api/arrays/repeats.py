@@ -7,7 +7,7 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.arrays.filling import range as range_of
 from flowc.api.arrays.selection import gather
-from flowc.api.arrays.shaping import broadcast_to, expand_dims, reshape, shape
+from flowc.api.arrays.shaping import broadcast_to, concat, expand_dims, reshape, shape, stack, tile
 from flowc.api.framework.composites import SparseTensor, SparseTensorValue
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import cumsum
@@ -29,6 +29,8 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
             raise ValueError("repeat needs a tensor of known rank for a negative axis")
         place = axis + (rank or 0) if axis < 0 else axis
         counts = as_tensor(repeats, dtypes.i32, "repeats")
+        if counts.shape.ndims == 0 and rank is not None:
+            return _as_often(tensor, counts, place)
         each = broadcast_to(counts, expand_dims(shape(tensor)[place], 0))
         ends = cumsum(each)
         length = ends[-1:] if ends.shape.as_list() != [0] else as_tensor([0])
@@ -36,6 +38,14 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         rows = reshape(ends, [1, -1])
         found = output("UpperBound", rows, reshape(places, [1, -1]), out_type=dtypes.i32)
         return gather(tensor, reshape(found, [-1]), axis=place)
+
+
+def _as_often(tensor: Tensor, count: Tensor, axis: int) -> Tensor:
+    """Each element along `axis` of a tensor of known rank `count` times."""
+    rank, sizes = len(tensor.shape), shape(tensor)
+    each = stack([count if k == axis + 1 else 1 for k in range(rank + 1)])
+    tiled = tile(expand_dims(tensor, axis + 1), each)
+    return reshape(tiled, concat([sizes[:axis], [sizes[axis] * count], sizes[axis + 1 :]], 0))
 
 
 def edit_distance(

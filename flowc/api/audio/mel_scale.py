@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.arrays.filling import linspace
+from flowc.api.arrays.linspace import linspace
 from flowc.api.arrays.shaping import expand_dims, pad, reshape, split
 from flowc.api.framework.basics import cast
 from flowc.api.framework.scopes import name_scope

@@ -18,7 +18,7 @@ from flowc.api.framework.basics import (
     placeholder_with_default,
 )
 from flowc.api.framework.scopes import name_scope
-from flowc.graph import Tensor, TensorShape
+from flowc.graph import Operation, Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 from flowc.graph.building.operators import OwnProduct, quotient_dtype
@@ -74,6 +74,10 @@ class SparseTensor(ValuesAtIndices, OwnProduct):
     def set_shape(self, shape: Any) -> None:
         """Adds to the static shape what `shape` says. Raises `ValueError` where they differ."""
         self._static = self._static.merge_with(TensorShape(shape))
+
+    def consumers(self) -> list[Operation]:
+        """The operations that read one of the tensors."""
+        return list(dict.fromkeys(op for part in self.components() for op in part.consumers()))
 
     def components(self) -> Sequence[Tensor]:
         return self._indices, self._values, self._dense_shape

@@ -45,11 +45,12 @@ def non_max_suppression_padded(
     with name_scope(name, "non_max_suppression_padded"):
         most = as_tensor(iou_threshold, dtypes.f32, "iou_threshold")
         least = as_tensor(score_threshold, dtypes.f32, "score_threshold")
-        return call(
+        kept, valid = call(
             "NonMaxSuppressionV4",
             *(boxes, scores, max_output_size, most, least),
             pad_to_max_output_size=pad_to_max_output_size,
         )
+        return kept, valid
 
 
 def combined_non_max_suppression(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from flowc import dtypes
 from flowc.api.arrays import shaping as arrays
 from flowc.api.control_flow.cases import case
@@ -94,6 +96,10 @@ def resize_images(
 
 def _in_proportion(images: Tensor, size: Tensor) -> Tensor:
     """The largest size [height, width] of the images' proportions within `size`."""
+    sides, bounds = images.shape.as_list()[1:3], constant_elements(size)
+    if bounds is not None and None not in sides:
+        known = np.array(sides, np.float32)
+        return as_tensor(np.rint((bounds.astype(np.float32) / known).min() * known), dtypes.i32)
     now = cast(arrays.shape(images)[1:3], dtypes.f32)
     scale = reduce_min(cast(size, dtypes.f32) / now)
     return cast(round_half_even(scale * now), dtypes.i32)
@@ -187,17 +193,18 @@ def flip_up_down(image: Any) -> Tensor:
 def _flipped(image: Any, axis: int, name: str) -> Tensor:
     with name_scope(None, name, [image]):
         value = as_tensor(image, name="image")
-        if value.shape.ndims not in (3, 4):
+        if value.shape.ndims not in (None, 3, 4):
             raise ValueError(f"'image' (shape {value.shape}) must have either 3 or 4 dimensions.")
-        return arrays.reverse(value, [axis if value.shape.ndims == 3 else axis + 1])
+        return arrays.reverse(value, [axis - 3 + (value.shape.ndims or 0)])
 
 
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """Height and width of an image [height, width, channels], or of a batch of them, exchanged.
     Raises `ValueError` for another rank."""
-    value = as_tensor(image, name="image")
-    perm = [1, 0, 2] if value.shape.ndims == 3 else [0, 2, 1, 3]
-    return arrays.transpose(value, perm, name=name)
+    with name_scope(name, "transpose", [image]):
+        value = as_tensor(image, name="image")
+        perm = [1, 0, 2] if value.shape.ndims == 3 else [0, 2, 1, 3]
+        return arrays.transpose(value, perm)
 
 
 transpose = transpose_image

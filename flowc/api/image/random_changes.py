@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flowc.api.arrays.shaping import reshape, reverse, shape
+from flowc.api.arrays.shaping import rank, reshape, reverse, shape
 from flowc.api.control_flow.conditionals import cond
 from flowc.api.framework.basics import cast
 from flowc.api.framework.raw_ops import named
@@ -27,19 +27,15 @@ def _random_flip(axis: int, function_name: str) -> Callable[..., Tensor]:
         with name_scope(None, function_name, [image]) as scope:
             tensor = with_dependencies([], as_tensor(image, name="image"))
             if tensor.shape.ndims == 3:
-                drawn = random_uniform([], 0, 1.0, seed=seed)
-                return cond(
-                    elementwise.less(drawn, 0.5),
-                    lambda: reverse(tensor, [axis]),
-                    lambda: tensor,
-                    name=scope,
-                )
+                return _one_flipped(tensor, axis, seed, scope)
             if tensor.shape.ndims == 4:
-                count = shape(tensor)[0]
-                drawn = random_uniform([count], 0, 1.0, seed=seed)
-                flips = elementwise.round(reshape(drawn, [count, 1, 1, 1]))
-                flips = cast(flips, tensor.dtype)
-                return flips * reverse(tensor, [axis + 1]) + (1 - flips) * tensor
+                return _some_flipped(tensor, axis, seed)
+            if tensor.shape.ndims is None:
+                return cond(
+                    elementwise.equal(rank(tensor), 3),
+                    lambda: _one_flipped(tensor, axis, seed, scope),
+                    lambda: _some_flipped(tensor, axis, seed),
+                )
             raise ValueError(f"'image' (shape {tensor.shape}) must have either 3 or 4 dimensions.")
 
     doc = (
@@ -47,6 +43,19 @@ def _random_flip(axis: int, function_name: str) -> Callable[..., Tensor]:
         "width, channels] or a batch of them, of any dtype. Raises `ValueError` for another rank."
     )
     return named(flip, function_name, doc)
+
+
+def _one_flipped(image: Tensor, axis: int, seed: int | None, scope: str) -> Tensor:
+    drawn = random_uniform([], 0, 1.0, seed=seed)
+    flips = elementwise.less(drawn, 0.5)
+    return cond(flips, lambda: reverse(image, [axis]), lambda: image, name=scope)
+
+
+def _some_flipped(images: Tensor, axis: int, seed: int | None) -> Tensor:
+    count = shape(images)[0]
+    drawn = random_uniform([count], 0, 1.0, seed=seed)
+    flips = cast(elementwise.round(reshape(drawn, [count, 1, 1, 1])), images.dtype)
+    return flips * reverse(images, [axis + 1]) + (1 - flips) * images
 
 
 random_flip_left_right = _random_flip(1, "random_flip_left_right")

@@ -22,13 +22,16 @@ from flowc.graph.shape_inference import constant_elements
 
 
 def image_batch(image: Any) -> tuple[Tensor, bool]:
-    """A batch of images, and whether it was made of one. Raises `ValueError` for other ranks."""
+    """A batch of images, and whether it was made of one: what is of unknown rank is taken for one.
+    Raises `ValueError` for other ranks."""
     tensor = as_tensor(image, name="image")
     if tensor.shape.ndims == 4:
         return tensor, False
     if tensor.shape.ndims not in (None, 3):
         raise ValueError(f"'image' (shape {tensor.shape}) must have either 3 or 4 dimensions.")
-    return expand_dims(tensor, 0), True
+    images = expand_dims(tensor, 0)
+    images.set_shape([None] * 4)
+    return images, True
 
 
 def image_sizes(tensor: Tensor) -> list[Any]:

@@ -119,17 +119,17 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
     """The axes (all, for None) turned so that the frequency 0 is in their middle. Of any dtype.
     Raises `ValueError` for an axis out of range."""
-    with name_scope(name, "fftshift"):
-        return _shifted(x, axes, lambda size: size // 2)
+    with name_scope(name, "fftshift") as scope:
+        return _shifted(x, axes, scope, lambda size: size // 2)
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
     """The inverse of `fftshift`. Raises as it does."""
-    with name_scope(name, "ifftshift"):
-        return _shifted(x, axes, lambda size: -(size // 2))
+    with name_scope(name, "ifftshift") as scope:
+        return _shifted(x, axes, scope, lambda size: -(size // 2))
 
 
-def _shifted(x: Any, axes: Any, shift: Any) -> Tensor:
+def _shifted(x: Any, axes: Any, name: str, shift: Any) -> Tensor:
     tensor = as_tensor(x)
     rank = tensor.shape.ndims
     if rank is None:
@@ -140,4 +140,4 @@ def _shifted(x: Any, axes: Any, shift: Any) -> Tensor:
             raise ValueError(f"axis {axis} is out of bounds for a tensor of rank {rank}")
     sizes = shape(tensor)
     shifts = [shift(tensor.shape[axis].value or sizes[axis]) for axis in chosen]
-    return roll(tensor, shifts, chosen)
+    return roll(tensor, shifts, chosen, name=name)

@@ -61,13 +61,21 @@ def _function(op_type: str, inputs: Sequence[str], errors: str, default: str | N
         given |= kwargs
         if len(args) > len(names) or unknown or any(n not in given for n in inputs):
             raise TypeError(f"expected {taken}, found {args} {kwargs}")
-        return output(op_type, *(given[n] for n in inputs), name=given.get("name") or default)
+        operands, scope = [given[n] for n in inputs], given.get("name") or default
+        if op_type in _OF_SPARSE and hasattr(operands[0], "with_values"):
+            return of_values(operands[0], function, scope)
+        return output(op_type, *operands, name=scope)
 
     meaning = MEANINGS.get(op_type, f"TensorFlow's `{op_type}`")
     doc = f"{meaning}.\n\nTakes `{taken}`. Raises `TypeError` {errors}."
     described: Any = named(function, _CALLED.get(op_type) or snake_case(op_type), doc)
     described.__signature__ = _signature(inputs)
     return function
+
+
+def of_values(sparse: Any, function: Unary, name: str | None) -> Any:
+    """A `SparseTensor` of what a function makes of the values that another one keeps."""
+    return sparse.with_values(function(sparse.values, name=name))
 
 
 def _signature(inputs: Sequence[str]) -> Signature:
@@ -90,6 +98,9 @@ bitwise_and bitwise_or bitwise_xor equal floor_div greater greater_equal left_sh
 less_equal logical_and logical_or maximum minimum mul not_equal pow right_shift
 squared_difference sub xdivy xlog1py xlogy
 """
+
+# Those that a `SparseTensor` may be given to, too: they are 0 at 0, but for `bessel_i0e`.
+_OF_SPARSE = ("BesselI0e", "BesselI1e", "Erf", "Neg", "Sign", "Sqrt", "Square", "Tanh")
 
 
 def __getattr__(name: str) -> Unary:
@@ -294,6 +305,8 @@ def complex_abs(x: Any, name: str | None = None) -> Tensor:
 def abs(x: Any, name: str | None = None) -> Tensor:
     """The absolute value in the dtype of `x`; of complex numbers as floats of half their width.
     Raises `TypeError` for other dtypes."""
+    if hasattr(x, "with_values"):
+        return of_values(x, abs, name)
     return absolute(as_tensor(x, name="x"), name)
 
 

@@ -21,6 +21,7 @@ from flowc.api.math import elementwise
 from flowc.api.math.reductions import reduce_sum
 from flowc.api.math.spectral import irfft, rfft
 from flowc.api.math.window_functions import hann_window
+from flowc.errors import InvalidArgumentError
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.shape_inference import constant_elements
@@ -47,10 +48,13 @@ def frame(
 ) -> Tensor:
     """Frames of `frame_length` samples along `axis`, each `frame_step` after the one before: two
     axes in the place of one. `pad_end`: the last frames are filled up with `pad_value`. Of any
-    dtype. Raises `ValueError` for lengths that are no scalars known when the graph is built."""
+    dtype. Raises `ValueError` for lengths that are no scalars known when the graph is built, and
+    `InvalidArgumentError` for a step below 1."""
     with name_scope(name, "frame", [signal]):
         tensor = as_tensor(signal, name="signal")
         length, step = _number(frame_length, "frame_length"), _number(frame_step, "frame_step")
+        if step < 1:
+            raise InvalidArgumentError(f"frame_step must be positive, found {step}")
         rank = tensor.shape.with_rank_at_least(1).ndims
         if rank is None:
             raise ValueError("frame needs a signal of known rank")

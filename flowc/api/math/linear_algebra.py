@@ -37,7 +37,8 @@ def normalize(
     with name_scope(name, "normalize", [tensor]):
         values = as_tensor(tensor)
         size = norm(values, ord, axis, keepdims=True)
-        size = output("Cast", size, DstT=values.dtype)
+        if size.dtype is not values.dtype:
+            size = output("Cast", size, DstT=values.dtype)
         return values / size, size
 
 

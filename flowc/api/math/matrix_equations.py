@@ -93,12 +93,15 @@ def matrix_solve_ls(
     `fast` by Cholesky factors, which a matrix of full rank has; else by singular values, without
     `l2_regularizer`. `matrix`: [..., m, n], `rhs`: [..., m, k]; the result: [..., n, k]. Raises
     `TypeError` for other dtypes, `ValueError` for shapes that do not fit."""
+    if not fast:
+        strength = as_tensor(l2_regularizer, dtypes.f64)
+        return output("MatrixSolveLs", matrix, rhs, strength, fast=False, name=name)
     with name_scope(name, "matrix_solve_ls", [matrix, rhs, l2_regularizer]):
         own = as_tensor(matrix, name="matrix")
         rows, columns = own.shape.with_rank_at_least(2).as_list()[-2:]
-        if not fast or rows is None or columns is None:
+        if rows is None or columns is None:
             strength = as_tensor(l2_regularizer, dtypes.f64)
-            return output("MatrixSolveLs", own, rhs, strength, fast=fast)
+            return output("MatrixSolveLs", own, rhs, strength, fast=True)
         over = rows >= columns
         gram = matmul(own, own, adjoint_a=over, adjoint_b=not over)
         if l2_regularizer != 0:

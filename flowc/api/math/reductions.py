@@ -284,16 +284,18 @@ def matvec(
 ) -> Tensor:
     """The product [..., m] of matrices [..., m, n] and vectors [..., n] of one dtype. Raises as
     `matmul`."""
-    with name_scope(name, "MatVec", [a, b]) as scope:
+    with name_scope(name, "MatVec", [a, b]):
         column = output("ExpandDims", as_tensor(b, name="b"), -1)
         product = matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
-        return output("Squeeze", product, name=scope, squeeze_dims=[-1])
+        return output("Squeeze", product, squeeze_dims=[-1])
 
 
-def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
+def einsum(
+    equation: str, *inputs: Any, optimize: str | None = None, name: str | None = None
+) -> Tensor:
     """Products and sums named by an equation such as `ij,jk->ik`; three or more inputs are combined
-    two at a time from the left. Raises `ValueError` for an equation that does not fit. Numbers of
-    one dtype."""
+    two at a time from the left, whichever order `optimize` asks for. Raises `ValueError` for an
+    equation that does not fit. Numbers of one dtype."""
     equation = equation.replace(" ", "")
     if len(inputs) == 1 and isinstance(inputs[0], list | tuple):
         inputs = tuple(inputs[0])

@@ -214,3 +214,10 @@ def ctc_beam_search_decoder(
     )
     paths = [SparseTensor(*parts) for parts in zip(*found[:3], strict=True)]
     return paths, found[3]
+
+
+def ctc_beam_search_decoder_v2(
+    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+) -> Decoded:
+    """As `ctc_beam_search_decoder`, with labels that repeat kept. Raises as it does."""
+    return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)

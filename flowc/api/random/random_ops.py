@@ -169,7 +169,7 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """A slice of `size` (one integer for each dimension) at a random place. A run raises
     `InvalidArgumentError` where the value is smaller."""
-    with name_scope(name, "random_crop", [value, size]):
+    with name_scope(name, "random_crop", [value, size]) as scope:
         tensor = as_tensor(value, name="value")
         wanted = as_tensor(size, dtypes.i32, "size")
         sizes = output("Shape", tensor)
@@ -180,7 +180,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         drawn = random_uniform(
             output("Shape", sizes), maxval=dtypes.i32.max, dtype=dtypes.i32, seed=seed
         )
-        found = output("Slice", tensor, output("FloorMod", drawn, room), wanted)
+        found = output("Slice", tensor, output("FloorMod", drawn, room), wanted, name=scope)
         if isinstance(size, list | tuple):
             found.set_shape(size)
         return found

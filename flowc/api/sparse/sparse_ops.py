@@ -1,6 +1,7 @@
 """`tf.sparse`: sparse tensors made dense, and products with them.
 
-In: a `SparseTensor`, whose indices are in order where an op says so. Out: tensors, or another one.
+In: a `SparseTensor` (or the value of one), whose indices are in order where an op says so. Out:
+tensors, or another one.
 Every function raises `TypeError` for what is no `SparseTensor` where it takes one.
 """
 
@@ -14,10 +15,10 @@ import numpy as np
 from flowc import dtypes
 from flowc.api.arrays.filling import range as range_of
 from flowc.api.arrays.selection import gather, gather_nd, where
-from flowc.api.arrays.shaping import reshape
+from flowc.api.arrays.shaping import reshape, transpose
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.basics import cast, identity
-from flowc.api.framework.composites import SparseTensor
+from flowc.api.framework.composites import SparseTensor, SparseTensorValue
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import not_equal
 from flowc.api.math.reductions import one_of, reduce_sum
@@ -26,7 +27,9 @@ from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import create, output
 
 
-def _checked(value: Any) -> SparseTensor:
+def checked(value: Any) -> SparseTensor:
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor(*value)
     if not isinstance(value, SparseTensor):
         raise TypeError(f"Input must be a SparseTensor. Received: {value!r}")
     return value
@@ -62,7 +65,7 @@ def sparse_tensor_to_dense(
 ) -> Tensor:
     """The whole tensor, with `default_value` (0, or an empty string) where nothing is kept. Raises
     `TypeError` for what is no `SparseTensor`; a run raises as that of `sparse_to_dense`."""
-    given = _checked(sp_input)
+    given = checked(sp_input)
     if default_value is None:
         default_value = "" if given.dtype is dtypes.string else 0
     if not isinstance(default_value, str | bytes | Tensor):
@@ -77,35 +80,45 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
     tensors."""
     with name_scope(name, "dense_to_sparse", [tensor]):
         value = as_tensor(tensor)
-        zero = cast(as_tensor(0), value.dtype)
+        zero = "" if value.base_dtype is dtypes.string else cast(as_tensor(0), value.dtype)
         places = where(not_equal(value, zero))
         return SparseTensor(places, gather_nd(value, places), shape_of(value, None, dtypes.i64))
 
 
 def sparse_retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
     """The elements for which `to_retain`, bool[number of elements], holds. Raises `TypeError` for
-    what is no `SparseTensor`."""
-    given = _checked(sp_input)
-    places = reshape(where(as_tensor(to_retain)), [-1])
+    what is no `SparseTensor`, `ValueError` for another number of elements."""
+    given, kept = checked(sp_input), as_tensor(to_retain)
+    given.values.shape.with_rank(1).assert_is_compatible_with(kept.shape.with_rank(1))
+    places = reshape(where(kept), [-1])
     rows, values = gather(given.indices, places), gather(given.values, places)
     return SparseTensor(rows, values, identity(given.dense_shape))
 
 
 def sparse_tensor_dense_matmul(
-    sp_a: SparseTensor,
+    sp_a: Any,
     b: Any,
     adjoint_a: bool = False,
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product [m, n] of a sparse matrix [m, k] and a dense one [k, n] of one dtype, each
-    adjoint first if asked. Raises `TypeError` for what is no `SparseTensor`; a run raises
-    `InvalidArgumentError` for places outside."""
-    given = _checked(sp_a)
-    with name_scope(name, "SparseTensorDenseMatMul", [given.values, b]) as scope:
+    """The product [m, n] of a sparse matrix [m, k] and a dense one [k, n] of one dtype, in this
+    order or the other, each adjoint first if asked. Raises `TypeError` where neither is a
+    `SparseTensor`; a run raises `InvalidArgumentError` for places outside."""
+    if isinstance(b, SparseTensor | SparseTensorValue):  # a b = (b' a')'
+        if adjoint_a == adjoint_b:
+            adjoint_a, adjoint_b = not adjoint_a, not adjoint_b
+        return transpose(sparse_tensor_dense_matmul(b, sp_a, adjoint_a, adjoint_b, name))
+    given = checked(sp_a)
+    with name_scope(name, "SparseTensorDenseMatMul", [given.values, b]):
         parts = (given.indices, given.values, given.dense_shape)
-        adjoints = {"adjoint_a": adjoint_a, "adjoint_b": adjoint_b}
-        return output("SparseTensorDenseMatMul", *parts, as_tensor(b), name=scope, **adjoints)
+        return output(
+            "SparseTensorDenseMatMul",
+            *parts,
+            as_tensor(b),
+            adjoint_a=adjoint_a,
+            adjoint_b=adjoint_b,
+        )
 
 
 def sparse_reduce_sum(
@@ -119,7 +132,7 @@ def sparse_reduce_sum(
     `SparseTensor`, and as `reduce_sum`."""
     axes = one_of(axis, "axis", reduction_axes, "reduction_axes")
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
-    given = _checked(sp_input)  # whose elements at one place are summed, too
+    given = checked(sp_input)  # whose elements at one place are summed, too
     dense = output("ScatterNd", given.indices, given.values, given.dense_shape)
     return reduce_sum(dense, axes, keep)
 
@@ -168,7 +181,7 @@ def sparse_reduce_max_sparse(
 
 
 def _folded(op_type: str, value: Any, axes: Any, keep: bool | None) -> Sequence[Tensor]:
-    given = _checked(value)
+    given = checked(value)
     rank = given.dense_shape.shape.with_rank(1)[0].value
     if axes is None and rank is None:
         axes = range_of(0, output("Size", given.dense_shape, name="Rank"))
@@ -182,7 +195,7 @@ def sparse_softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTen
     """The softmax of the elements that are kept, along the last axis; of floats of rank 2 or more.
     Raises `TypeError` for what is no `SparseTensor`; a run raises `InvalidArgumentError` for other
     ranks and for places not in order."""
-    given = _checked(sp_input)
+    given = checked(sp_input)
     with name_scope(name, "SparseSoftmax", [given.indices, given.values]):
         parts = (given.indices, given.values, given.dense_shape)
         return given.with_values(output("SparseSoftmax", *parts))

@@ -8,10 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.arrays.filling import fill
 from flowc.api.arrays.shaping import concat, reshape
 from flowc.api.arrays.shaping import shape as shape_of
-from flowc.api.framework.basics import cast
 from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
@@ -51,11 +49,13 @@ def split(
     name: str | None = None,
 ) -> Any:
     """The pieces of each string between separators, or between blanks for None, as Python's
-    `split` has it: with an axis more, a `SparseTensor` or a `RaggedTensor`. Raises `ValueError` for
+    `split` has it: with an axis more, a `SparseTensor` or a `RaggedTensor`; a scalar is a vector of
+    one. Raises `ValueError` for
     another type."""
     strings = one_of(input, "input", source, "source")
     with name_scope(name, "StringSplit", [strings]):
         given = as_tensor(strings, dtypes.string, "input")
+        given = reshape(given, [1]) if given.shape.ndims == 0 else given
         rank = given.shape.ndims
         separator = as_tensor("" if sep is None else sep, dtypes.string)
         flat = given if rank == 1 else reshape(given, [-1])
@@ -66,8 +66,6 @@ def split(
             sizes = concat([shape_of(given, out_type=dtypes.i64), sparse.dense_shape[1:]], 0)
             return sparse_reshape(sparse, sizes)
         ragged = _as_type(sparse, result_type)
-        if rank == 0:
-            return ragged.values
         return ragged if rank in (1, None) else _in_rows_of(given, ragged)
 
 
@@ -129,10 +127,10 @@ def ngrams(
     name: str | None = None,
 ) -> Any:
     """The runs of `ngram_width` strings (one width or several) of each row, joined: a
-    `RaggedTensor`, of a vector a vector. `pad_values`:
-    what is put before and behind each row, `padding_width` times, or as often as still gives runs
-    with a string of the row. `preserve_short_sequences`: a row too short gives one run of all that
-    it has. Raises `TypeError`, `ValueError` for other paddings and widths."""
+    `RaggedTensor`, of a tensor a tensor. `pad_values`: what is put before and behind each row,
+    `padding_width` times, or as often as still gives runs with a string of the row.
+    `preserve_short_sequences`: a row too short gives one run of all that it has. Raises
+    `TypeError`, `ValueError` for other paddings and widths."""
     with name_scope(name, "StringNGrams", [data]):
         if isinstance(ngram_width, int):
             widths = [ngram_width]
@@ -150,7 +148,8 @@ def ngrams(
             raise TypeError("pad_values must be a string, tuple of strings, or None.")
         left, right = pad_values or ("", "")
         pad = 0 if pad_values is None else -1 if padding_width is None else padding_width
-        rows = _ragged(data)
+        given = data if isinstance(data, RaggedTensor) else as_tensor(data, dtypes.string, "data")
+        rows = given if isinstance(given, RaggedTensor) else _in_rows(given)
         found = call(
             "StringNGrams",
             rows.flat_values,
@@ -162,25 +161,18 @@ def ngrams(
             pad_width=pad,
             preserve_short_sequences=preserve_short_sequences,
         )
-        runs = _with_inner(rows, RaggedTensor(*found))
-        # The rows of a vector are one, which holds all runs.
-        vector = not isinstance(data, RaggedTensor) and as_tensor(data).shape.ndims == 1
-        return runs.values if vector else runs
+        if isinstance(data, RaggedTensor):
+            return _with_inner(rows, RaggedTensor(*found))
+        # The rows of a tensor have equally many runs; those of a vector are one.
+        return reshape(found[0], concat([shape_of(given)[:-1], [-1]], 0))
 
 
-def _ragged(data: Any) -> RaggedTensor:
-    if isinstance(data, RaggedTensor):
-        return data
-    given = as_tensor(data, dtypes.string, "data")
-    if given.shape.ndims == 1:
-        count = cast(shape_of(given), dtypes.i64)
-        return RaggedTensor(given, concat([fill([1], cast(0, dtypes.i64)), count], 0))
-    if given.shape.ndims != 2:
-        raise ValueError(f"data must be a vector, a matrix or ragged, found shape {given.shape}")
-    sizes = shape_of(given, out_type=dtypes.i64)
-    return RaggedTensor.from_uniform_row_length(
-        reshape(given, [-1]), sizes[1], sizes[0], validate=False
-    )
+def _in_rows(given: Tensor) -> RaggedTensor:
+    """The rows of a tensor along its last axis."""
+    if not given.shape.ndims:
+        raise ValueError(f"data must have one axis or more, or be ragged: found {given.shape}")
+    length = shape_of(given, out_type=dtypes.i64)[-1]
+    return RaggedTensor.from_uniform_row_length(reshape(given, [-1]), length, validate=False)
 
 
 def _with_inner(rows: RaggedTensor, inner: RaggedTensor) -> RaggedTensor:

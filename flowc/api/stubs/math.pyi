@@ -156,7 +156,7 @@ import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
-from flowc.api.arrays.filling import linspace as linspace
+from flowc.api.arrays.linspace import linspace as linspace
 from flowc.api.arrays.selection import in_top_k as in_top_k
 from flowc.api.arrays.selection import top_k as top_k
 from flowc.api.framework.assertions import is_non_decreasing as is_non_decreasing

@@ -28,6 +28,7 @@ __all__ = [
     "convolution",
     "crelu",
     "ctc_beam_search_decoder",
+    "ctc_beam_search_decoder_v2",
     "ctc_greedy_decoder",
     "ctc_loss",
     "ctc_loss_v2",
@@ -139,6 +140,7 @@ from flowc.api.nn.convolutions import max_pool_with_argmax as max_pool_with_argm
 from flowc.api.nn.convolutions import separable_conv2d as separable_conv2d
 from flowc.api.nn.ctc import collapse_repeated as collapse_repeated
 from flowc.api.nn.ctc import ctc_beam_search_decoder as ctc_beam_search_decoder
+from flowc.api.nn.ctc import ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2
 from flowc.api.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder
 from flowc.api.nn.ctc import ctc_loss as ctc_loss
 from flowc.api.nn.ctc import ctc_loss_v2 as ctc_loss_v2

@@ -3,7 +3,10 @@ __all__ = [
     "SparseConditionalAccumulator",
     "SparseTensor",
     "add",
+    "bincount",
     "concat",
+    "cross",
+    "cross_hashed",
     "expand_dims",
     "eye",
     "fill_empty_rows",
@@ -40,6 +43,9 @@ from flowc.graph.indexed_slices import IndexedSlices
 from flowc.api.framework.composites import SparseTensor as SparseTensor
 from flowc.api.framework.composites import sparse_placeholder as placeholder
 from flowc.api.inputs.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
+from flowc.api.sparse.crosses import cross as cross
+from flowc.api.sparse.crosses import cross_hashed as cross_hashed
+from flowc.api.sparse.crosses import sparse_bincount as bincount
 from flowc.api.sparse.sparse_changes import sparse_add as add
 from flowc.api.sparse.sparse_changes import sparse_concat as concat
 from flowc.api.sparse.sparse_changes import sparse_expand_dims as expand_dims

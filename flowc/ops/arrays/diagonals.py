@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, maximum, minimum
 from flowc.ir.inference import Inference
@@ -165,11 +166,21 @@ def _matrix_sizes(
     return least, (least[0] if rows == -1 else rows, least[1] if columns == -1 else columns)
 
 
+def need_numbers(c: Inference) -> None:
+    """Raises `ShapeError` for strings, for which there is no zero beside the diagonal."""
+    if c.inputs[0].dtype is dtypes.string:
+        raise c.fail(
+            f"No OpKernel was registered to support Op '{c.op.tf_name}' with these attrs: "
+            "[T=DT_STRING]"
+        )
+
+
 def _infer_diag(c: Inference) -> Dims:
     dims = c.dims(0)
     if not dims:
         raise c.fail("diagonal must be at least 1-dim, received shape: []")
     if len(c.inputs) == 1:
+        need_numbers(c)
         return (*dims, dims[-1])
     c.need_rank(4, 0, f"padding_value must be a scalar, not {c.inputs[4]}")
     low, high = _diagonals(c, 1)

@@ -11,17 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.arrays.diagonals import need_numbers
 
 
 def _infer_band_part(c: Inference) -> Dims:
     if c.rank(0) < 2:
         raise c.fail(f"input must be at least 2-dim, received shape: {list(c.dims(0))}")
+    need_numbers(c)
     if c.rank(1) or c.rank(2):
         raise c.fail("num_lower and num_upper must be scalars")
     return c.dims(0)
@@ -51,6 +54,15 @@ def _lower_band_part(node: Node) -> Lowering:
 def _band_part(x: np.ndarray, num_lower: np.ndarray, num_upper: np.ndarray) -> np.ndarray:
     row, column = np.ogrid[: x.shape[-2], : x.shape[-1]]
     lower, upper = int(num_lower), int(num_upper)
+    for name, bound, what, size in (
+        ("num_lower", lower, "rows", x.shape[-2]),
+        ("num_upper", upper, "columns", x.shape[-1]),
+    ):
+        if bound > size:
+            raise InvalidArgumentError(
+                f"{name} must be negative or less or equal to number of {what} ({size}) got: "
+                f"{bound}"
+            )
     inside = ((lower < 0) | (row - column <= lower)) & ((upper < 0) | (column - row <= upper))
     return np.where(inside, x, np.zeros((), x.dtype))
 
@@ -70,6 +82,12 @@ def spread_view(node: Node, axes: Sequence[int]) -> View:
         return element if inside is None else k.select(inside, element, zero)
 
     return View(read)
+
+
+def _infer_tensor_diag(c: Inference) -> Dims:
+    if not c.dims(0):
+        raise c.fail("Shape must be at least rank 1 but is rank 0")
+    return (*c.dims(0), *c.dims(0))
 
 
 def _tensor_diag(diagonal: np.ndarray) -> np.ndarray:
@@ -100,7 +118,7 @@ _DIAGONAL_DTYPES = "{bf16, f16, f32, f64, i32, i64, c64, c128}"
 diag = define(
     "diag",
     f"Diag(diagonal: T; T: {_DIAGONAL_DTYPES}) -> output: T",
-    infer=lambda c: (*c.dims(0), *c.dims(0)),
+    infer=_infer_tensor_diag,
     reference=_tensor_diag,
     lowering=lambda node: spread_view(node, [*range(node.inputs[0].type.rank)] * 2),
     gradient=lambda b, node, dy: b.diag_part(dy),

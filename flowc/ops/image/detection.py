@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim, Expr, minimum
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, Native
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 f32 = np.float32
 TYPES = "T: {f16, f32} = f32"
 THRESHOLDS = "T: {f16, f32} = f32, T_threshold: {f16, f32} = f32"
+_FAULTS = (
+    "iou_threshold must be in [0, 1]",
+    "output size must be non-negative",
+    "soft_nms_sigma must be non-negative",
+)
 
 
 def _infer_kept(c: Inference, padded: bool) -> Dim:
@@ -80,11 +86,7 @@ def _suppression(node: Node, given: bool = False) -> Native:
         kernels.non_max_suppression,
         arguments=(count, node.outputs[0].dims[0]),
         scratch=count * 12 + 4,  # never 0, which would take the parameter away
-        errors=(
-            "iou_threshold must be in [0, 1]",
-            "output size must be non-negative",
-            "soft_nms_sigma must be non-negative",
-        ),
+        errors=_FAULTS,
         functions=("exp_f32",),
         constants={"GIVEN": int(given)},
     )
@@ -229,6 +231,10 @@ def _kept(
 def _v5_reference(
     boxes: np.ndarray, *rest: np.ndarray, pad_to_max_output_size: bool = False
 ) -> list[np.ndarray]:
+    iou, sigma = (rest[2], rest[4]) if len(rest) > 4 else (*rest[2:3], f32(0))
+    for holds, fault in zip((0 <= iou <= 1, int(rest[1]) >= 0, sigma >= 0), _FAULTS):
+        if not holds:
+            raise InvalidArgumentError(fault)
     return _kept(_between(boxes), *rest, pad_to_max_output_size=pad_to_max_output_size)
 
 
