@@ -342,6 +342,7 @@ class _LoopBuilder:
     # -- the node
 
     def emit(self, traced: _LoopTraced) -> list[Bound]:
+        self.check_lengths(traced)
         condition, body = traced.scopes
         captures = list(dict.fromkeys((*condition.captures(), *body.captures())))
         ends = [v for bound in traced.ends.values() for v in values_of(bound)]
@@ -373,6 +374,21 @@ class _LoopBuilder:
                 self.scope.replace(slot, after[slot])
         columns = self.found.columns
         return [columns.variable(i, after) or bound for i, bound in enumerate(self.initial)]
+
+    def check_lengths(self, traced: _LoopTraced) -> None:
+        """Refuses lists whose length only their elements could tell, and that have none."""
+        for slot, start in traced.starts.items():
+            end = traced.ends[slot]
+            if not isinstance(start, ListValue) or not isinstance(end, ListValue):
+                continue
+            if end.held is None and end.rows != start.rows:
+                raise UnsupportedError(
+                    f"loop '{self.name}' changes the length of list {self.shown(slot)}, whose "
+                    "elements have no shape",
+                    node=self.name,
+                    hint="give the shape of elements where the list, or the lists that are put "
+                    "into it, are made",
+                )
 
     def as_scalar(self, scope: BodyBuilder, condition: Value) -> Value:
         if condition.type.rank == 0 and condition.type.dtype is dtypes.bool_:

@@ -148,6 +148,9 @@ def _emit_push(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
         isinstance(item, ListValue) and isinstance(item.held, Ragged | Columns)
     ):
         return [pushed(x, contents, item)]
+    if isinstance(item, ListValue) and item.held is None and contents.held is None:
+        # What the elements of both are like, another trace of the loop around tells.
+        return [replace(contents, rows=contents.rows + 1, known=None)]
     value = as_item(x, item)
     check_takes(x, contents, value.type.dtype, value.dims, APPEND)
     return [pushed(x, contents, value)]

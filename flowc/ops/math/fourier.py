@@ -2,7 +2,8 @@
 
 In: complex tensors, or real ones with the lengths to transform. Out: their spectra, or what spectra
 come from. Every transform of a dim is one kernel over rows, for lengths of any factors. Invariant:
-factors of a length are taken in ascending order; a prime factor p costs p operations an element.
+factors of a length are taken in ascending order, fours before two; an odd prime factor p costs p
+operations an element.
 """
 
 from __future__ import annotations
@@ -25,68 +26,9 @@ from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims
 from flowc.ops.gradients import Forward, Gradient, GradientBuilder
+from flowc.ops.math.fourier_kernel import transform_kernel
 
 _REAL_OF = {dtypes.c64: dtypes.f32, dtypes.c128: dtypes.f64}
-
-
-def transform_stage(a, b, c, d, cosines, sines, at, n, p, s):
-    """A part of the kernel: one factor p of a row from (a, b) to (c, d), real and imaginary parts;
-    s: the product of the factors before."""
-    m = n // (p * s)
-    for j in range(m):
-        for k in range(p):
-            turn = j * k * s % n
-            for q in range(s):
-                real = 0.0
-                imag = 0.0
-                for r in range(p):
-                    x = a[at + q + s * (j + m * r)]
-                    y = b[at + q + s * (j + m * r)]
-                    t = r * k % p * (n // p)
-                    real += x * cosines[t] - y * sines[t]
-                    imag += x * sines[t] + y * cosines[t]
-                place = at + q + s * (p * j + k)
-                c[place] = real * cosines[turn] - imag * sines[turn]
-                d[place] = real * sines[turn] + imag * cosines[turn]
-
-
-def smallest_factor(n):
-    """A part of the kernel."""
-    p = 4 if n % 4 == 0 else 2
-    while p * p <= n and n % p != 0:
-        p += 1 if p == 2 else 2
-    return p if n % p == 0 else n
-
-
-def transform_kernel(
-    real, imag, cosines, sines, x, y, work_x, work_y, n, begin, end
-):  # fmt: skip
-    stages = 0
-    left = n
-    while left > 1:
-        p = smallest_factor(left)
-        left = left // p
-        stages += 1
-    for row in range(begin, end):
-        at = row * n
-        if n == 1:
-            x[at] = real[at]
-            y[at] = imag[at]
-        left = n
-        s = 1
-        for stage in range(stages):
-            p = smallest_factor(left)
-            to_end = (stages - stage) % 2 == 1  # every second stage, and the last one
-            if stage == 0 and to_end:
-                transform_stage(real, imag, x, y, cosines, sines, at, n, p, s)
-            elif stage == 0:
-                transform_stage(real, imag, work_x, work_y, cosines, sines, at, n, p, s)
-            elif to_end:
-                transform_stage(work_x, work_y, x, y, cosines, sines, at, n, p, s)
-            else:
-                transform_stage(x, y, work_x, work_y, cosines, sines, at, n, p, s)
-            left = left // p
-            s = s * p
 
 
 def _transformed(
