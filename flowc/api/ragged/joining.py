@@ -32,18 +32,18 @@ def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
         raise ValueError("rt_inputs may not be empty.")
     with name_scope(name, "RaggedStack", list(values)):
         parts = [x if isinstance(x, RaggedTensor) else as_tensor(x) for x in values]
-        ragged = [isinstance(x, RaggedTensor) and x.ragged_rank == 1 for x in parts]
-        vectors = [isinstance(x, Tensor) and x.shape.ndims == 1 for x in parts]
-        if axis != 0 or not (all(ragged) or all(vectors)):
+        ragged = [x for x in parts if isinstance(x, RaggedTensor) and x.ragged_rank == 1]
+        vectors = [x for x in parts if isinstance(x, Tensor) and x.shape.ndims == 1]
+        if axis != 0 or len(parts) not in (len(ragged), len(vectors)):
             raise ValueError(
                 "tf.ragged.stack takes vectors, or RaggedTensors of one ragged axis, along axis "
                 f"0: found axis {axis} of {parts}"
             )
-        if all(vectors):
-            lengths = concat([shape(x, out_type=dtypes.i64) for x in parts], 0)
-            return RaggedTensor.from_row_lengths(concat(parts, 0), lengths, validate=False)
-        counts = concat([reshape(x.nrows(dtypes.i64), [1]) for x in parts], 0)
-        return RaggedTensor.from_row_lengths(parts[0].joined(parts, 0), counts, validate=False)
+        if vectors:
+            lengths = concat([shape(x, out_type=dtypes.i64) for x in vectors], 0)
+            return RaggedTensor.from_row_lengths(concat(vectors, 0), lengths, validate=False)
+        counts = concat([reshape(x.nrows(dtypes.i64), [1]) for x in ragged], 0)
+        return RaggedTensor.from_row_lengths(ragged[0].joined(ragged, 0), counts, validate=False)
 
 
 def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
