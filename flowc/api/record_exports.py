@@ -42,9 +42,10 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
     },
     "python_io": {"flowc.api.io.record_files": _RECORD_FILES},
     "ragged": {
-        "flowc.api.ragged.ragged_tensor": "RaggedTensorValue",
+        "flowc.api.ragged.joining": "boolean_mask cross cross_hashed stack",
+        "flowc.api.ragged.ragged_value": "RaggedTensorValue",
         "flowc.api.ragged.ragged_factories": """constant constant_value map_flat_values placeholder
-            row_splits_to_segment_ids segment_ids_to_row_splits""",
+            range=ragged_range row_splits_to_segment_ids segment_ids_to_row_splits""",
     },
     "sets": {
         "flowc.api.sparse.sets": """difference=set_difference intersection=set_intersection

@@ -71,4 +71,4 @@ def test_runs_of_a_vector_of_strings_are_a_vector() -> None:
         assert isinstance(runs, tf.Tensor)
         assert session.run(runs[::-1]).tolist() == [b"cd", b"bc", b"ab"]
         of_rows = tf.strings.ngrams([["a", "b"], ["c", "d"]], 2)
-        assert session.run(of_rows).to_list() == [[b"a b"], [b"c d"]]
+        assert session.run(of_rows).tolist() == [[b"a b"], [b"c d"]]

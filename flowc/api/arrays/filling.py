@@ -61,6 +61,8 @@ def zeros_like(
 ) -> Tensor:
     """Zeros of the same shape, in the tensor's dtype or `dtype`. Raises `TypeError` for what is no
     dtype."""
+    if hasattr(tensor, "with_flat_values"):
+        return tensor.with_flat_values(zeros_like(tensor.flat_values, dtype, name, optimize))
     with name_scope(name, "zeros_like", [tensor]) as scope:
         value = as_tensor(tensor, name="tensor")
         wanted = value.dtype if dtype is None else dtypes.as_dtype(dtype)
@@ -76,6 +78,8 @@ def ones_like(
 ) -> Tensor:
     """Ones of the same shape, in the tensor's dtype or `dtype`. Raises `TypeError` for what is no
     dtype."""
+    if hasattr(tensor, "with_flat_values"):
+        return tensor.with_flat_values(ones_like(tensor.flat_values, dtype, name, optimize))
     with name_scope(name, "ones_like", [tensor]) as scope:
         value = as_tensor(tensor, name="tensor")
         wanted = value.dtype if dtype is None else dtypes.as_dtype(dtype)

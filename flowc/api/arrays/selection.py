@@ -117,6 +117,8 @@ def _chosen(op_type: str, condition: Any, x: Any, y: Any, name: str | None) -> T
             return output("Where", as_tensor(condition, name="condition"), name=scope)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
+    if hasattr(condition, "with_flat_values"):
+        return condition.mapped(where_v2, [condition, x, y], name)
     return output(op_type, condition, x, y, name=name)
 
 

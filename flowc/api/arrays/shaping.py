@@ -23,9 +23,11 @@ newaxis = None
 
 def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The sizes as a vector of int32 or `out_type`: a constant where they are known. Of any dtype,
-    sparse tensors too. Raises nothing."""
+    sparse tensors too. Raises `TypeError` for ragged ones."""
     dtype = dtypes.i32 if out_type is None else dtypes.as_dtype(out_type)
     with name_scope(name, "Shape", [input]) as scope:
+        if hasattr(input, "with_flat_values"):
+            raise TypeError("a RaggedTensor has no one shape: bounding_shape() holds all its rows")
         if hasattr(input, "with_values"):
             return _sizes_of_sparse(input, dtype, scope)
         return shape_tensor(as_tensor(input), dtype, scope)
@@ -48,6 +50,8 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Ten
     dtype, sparse tensors too. Raises nothing."""
     dtype = dtypes.as_dtype(out_type)
     with name_scope(name, "Size", [input]) as scope:
+        if hasattr(input, "with_flat_values"):
+            return size(input.flat_values, name=scope, out_type=dtype)
         if hasattr(input, "with_values"):
             return output("Prod", _sizes_of_sparse(input, dtype), 0, name=scope)
         tensor = as_tensor(input)
@@ -61,6 +65,8 @@ def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of dimensions, an int32 scalar: a constant where it is known. Of any dtype, sparse
     tensors too. Raises nothing."""
     with name_scope(name, "Rank", [input]) as scope:
+        if hasattr(input, "with_flat_values"):
+            return rank(input.flat_values) + input.ragged_rank
         if hasattr(input, "with_values"):
             return size(input.dense_shape, name=scope)
         tensor = as_tensor(input)
@@ -189,6 +195,9 @@ def concat(
         with name_scope(name, None):
             as_tensor(axis, dtypes.i32, "concat_dim").shape.assert_has_rank(0)
             return identity(values[0], name=name)
+    ragged = next((x for x in values if hasattr(x, "with_flat_values")), None)
+    if ragged is not None:
+        return ragged.joined(values, axis)
     return output("ConcatV2", list(values), axis, name=name)
 
 

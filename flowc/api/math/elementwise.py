@@ -62,6 +62,9 @@ def _function(op_type: str, inputs: Sequence[str], errors: str, default: str | N
         if len(args) > len(names) or unknown or any(n not in given for n in inputs):
             raise TypeError(f"expected {taken}, found {args} {kwargs}")
         operands, scope = [given[n] for n in inputs], given.get("name") or default
+        ragged = next((x for x in operands if hasattr(x, "with_flat_values")), None)
+        if ragged is not None:
+            return ragged.mapped(function, operands, scope)
         if op_type in _OF_SPARSE and hasattr(operands[0], "with_values"):
             return of_values(operands[0], function, scope)
         return output(op_type, *operands, name=scope)
@@ -305,6 +308,8 @@ def complex_abs(x: Any, name: str | None = None) -> Tensor:
 def abs(x: Any, name: str | None = None) -> Tensor:
     """The absolute value in the dtype of `x`; of complex numbers as floats of half their width.
     Raises `TypeError` for other dtypes."""
+    if hasattr(x, "with_flat_values"):
+        return x.mapped(abs, [x], name)
     if hasattr(x, "with_values"):
         return of_values(x, abs, name)
     return absolute(as_tensor(x, name="x"), name)

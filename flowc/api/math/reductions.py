@@ -60,7 +60,9 @@ def _reduction_by(make: Reduce) -> Callable[..., Tensor]:
 def _reduction(
     function_name: str, op_type: str, what: str, of: str, preferred: DType | None = None
 ) -> Callable[..., Tensor]:
-    def make(input_tensor: Any, axis: Any, keep: bool, name: str | None) -> Tensor:
+    def make(input_tensor: Any, axis: Any, keep: bool, name: str | None = None) -> Tensor:
+        if hasattr(input_tensor, "with_flat_values"):
+            return input_tensor.reduced(op_type, make, axis, keep)
         tensor = as_tensor(input_tensor, name="input_tensor", preferred=preferred)
         return output(op_type, tensor, reduction_axes(tensor, axis), name=name, keep_dims=keep)
 

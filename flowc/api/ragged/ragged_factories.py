@@ -16,9 +16,11 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.api.framework import basics
+from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import cumsum, unsorted_segment_sum
-from flowc.api.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
+from flowc.api.ragged.ragged_tensor import RaggedTensor
+from flowc.api.ragged.ragged_value import RaggedTensorValue
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
@@ -258,3 +260,28 @@ def _common_shape(values: Sequence[Any], pylist: Any, ragged_rank: int) -> tuple
         shape += sizes
         values = [item for v in values for item in v]
     return tuple(shape)
+
+
+def ragged_range(
+    starts: Any,
+    limits: Any = None,
+    deltas: Any = 1,
+    dtype: Any = None,
+    name: str | None = None,
+    row_splits_dtype: Any = dtypes.i64,
+) -> RaggedTensor:
+    """A row of numbers from each of `starts` (0, where there is one argument) up to each of
+    `limits`, in steps of `deltas`: scalars or vectors of one length. Raises `ValueError` for other
+    shapes; a run raises `InvalidArgumentError` for a step of 0."""
+    if limits is None:
+        starts, limits = 0, starts
+    with name_scope(name, "RaggedRange", [starts, limits, deltas]):
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        given = [as_tensor(limits, wanted, "limits")]
+        given += [
+            as_tensor(x, wanted, name=n, preferred=given[0].dtype)
+            for x, n in ((starts, "starts"), (deltas, "deltas"))
+        ]
+        ends, begins, steps = given
+        found = call("RaggedRange", begins, ends, steps, Tsplits=_splits_dtype(row_splits_dtype))
+        return RaggedTensor(found.rt_dense_values, found.rt_nested_splits)

@@ -6,7 +6,6 @@ sessions fetch and feed. Invariant: `with_components(components())` is the same 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,14 +14,18 @@ import numpy as np
 from flowc import dtypes
 from flowc.api.arrays.filling import fill
 from flowc.api.arrays.filling import range as range_of
-from flowc.api.arrays.shaping import concat, expand_dims, shape
+from flowc.api.arrays.selection import gather
+from flowc.api.arrays.shaping import concat, expand_dims, shape, stack
 from flowc.api.framework.basics import cast
 from flowc.api.framework.checks import Assert
 from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope, with_dependencies
 from flowc.api.math.elementwise import equal, less_equal
-from flowc.api.math.reductions import cumsum, reduce_all, unsorted_segment_sum
+from flowc.api.math.reductions import cumsum, reduce_all, reduce_max, unsorted_segment_sum
+from flowc.api.ragged.conversions import at_the_left, rows_of_tensor
+from flowc.api.ragged.operators import RaggedOperators, over_rows
+from flowc.api.ragged.ragged_value import RaggedTensorValue
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
@@ -33,54 +36,7 @@ _FAULT = "Arguments to {} do not form a valid RaggedTensor"
 _ENDS = ("the first row must begin at 0", "the last row must end with the last value")
 
 
-class RaggedTensorValue:
-    """The arrays of a `RaggedTensor`, as a run gives and takes them: `values`, an array or another
-    `RaggedTensorValue`, and `row_splits`, where each row begins and the last one ends. Raises
-    `TypeError` for row splits of another dtype."""
-
-    def __init__(self, values: Any, row_splits: Any) -> None:
-        self.values = values
-        self.row_splits = np.asarray(row_splits)
-        if self.row_splits.ndim != 1 or self.row_splits.dtype not in (np.int32, np.int64):
-            raise TypeError("row_splits must be a 1D int32 or int64 numpy array")
-
-    @property
-    def flat_values(self) -> Any:
-        """The values of the innermost rows."""
-        return getattr(self.values, "flat_values", self.values)
-
-    @property
-    def nested_row_splits(self) -> tuple[Any, ...]:
-        """The splits of all levels, the outermost first."""
-        return (self.row_splits, *getattr(self.values, "nested_row_splits", ()))
-
-    @property
-    def ragged_rank(self) -> int:
-        return len(self.nested_row_splits)
-
-    @property
-    def dtype(self) -> Any:
-        return self.flat_values.dtype
-
-    @property
-    def shape(self) -> tuple[int | None, ...]:
-        return (len(self.row_splits) - 1, None, *self.values.shape[1:])
-
-    def to_list(self) -> list[Any]:
-        """The rows as nested lists."""
-        inner = self.values
-        rows = inner.to_list() if isinstance(inner, RaggedTensorValue) else inner.tolist()
-        ends = self.row_splits.tolist()
-        return [rows[start:end] for start, end in itertools.pairwise(ends)]
-
-    def __str__(self) -> str:
-        return f"<tf.RaggedTensorValue {self.to_list()}>"
-
-    def __repr__(self) -> str:
-        return f"tf.RaggedTensorValue(values={self.values!r}, row_splits={self.row_splits!r})"
-
-
-class RaggedTensor:
+class RaggedTensor(RaggedOperators):
     """Rows of different lengths: row i has the `values` from `row_splits[i]` to `row_splits[i +
     1]`. The values are a tensor, or a `RaggedTensor` of rows themselves. Made by the functions
     `from_...`, which raise `ValueError` for partitions of another rank or dtype, and unless
@@ -257,6 +213,61 @@ class RaggedTensor:
             return cls._of(given, splits, validate, "from_uniform_row_length")
 
     @classmethod
+    def from_tensor(
+        cls,
+        tensor: Any,
+        lengths: Any = None,
+        padding: Any = None,
+        ragged_rank: int = 1,
+        name: str | None = None,
+        row_splits_dtype: Any = dtypes.i64,
+    ) -> RaggedTensor:
+        """The rows of a tensor, without what is behind `lengths`, a vector, or without the last
+        elements that are `padding`, a scalar. Raises `ValueError` for both, a rank below 2 and
+        another `ragged_rank` than 1."""
+        with name_scope(name, "RaggedFromTensor", [tensor]):
+            values, ends = rows_of_tensor(
+                as_tensor(tensor), lengths, padding, ragged_rank, dtypes.as_dtype(row_splits_dtype)
+            )
+            return cls.from_row_lengths(values, ends, validate=False)
+
+    @classmethod
+    def from_sparse(
+        cls, st_input: Any, name: str | None = None, row_splits_dtype: Any = dtypes.i64
+    ) -> RaggedTensor:
+        """The rows of a sparse matrix whose values stand at the beginning of each row. Raises
+        `TypeError` for what is no `SparseTensor`, `ValueError` for another rank; a run raises
+        `InvalidArgumentError` for rows with gaps."""
+        if not isinstance(st_input, SparseTensor):
+            raise TypeError(
+                "Argument `st_input` must be of type SparseTensor, but is of type "
+                f"{type(st_input).__name__}."
+            )
+        if st_input.dense_shape.shape[0].value not in (None, 2):
+            raise ValueError("rank(st_input) must be 2.")
+        with name_scope(name, "RaggedFromSparse", [st_input.values]):
+            dtype = dtypes.as_dtype(row_splits_dtype)
+            rows, columns = (cast(st_input.indices[:, k], dtype) for k in (0, 1))
+            count = cast(st_input.dense_shape[0], dtype)
+            found = cls.from_value_rowids(st_input.values, rows, count, validate=False)
+            return found.with_values(at_the_left(found.values, rows, columns, found.row_starts()))
+
+    @classmethod
+    def from_nested_row_lengths(
+        cls,
+        flat_values: Any,
+        nested_row_lengths: Sequence[Any],
+        name: str | None = None,
+        validate: bool = True,
+    ) -> RaggedTensor:
+        """Rows of rows, from how many values each has on all levels, the outermost first."""
+        with name_scope(name, "RaggedFromNestedRowLengths", [flat_values, *nested_row_lengths]):
+            found: Any = as_tensor(flat_values)
+            for lengths in reversed(nested_row_lengths):
+                found = cls.from_row_lengths(found, lengths, validate=validate)
+            return found
+
+    @classmethod
     def from_nested_row_splits(
         cls,
         flat_values: Any,
@@ -303,6 +314,65 @@ class RaggedTensor:
             limits = expand_dims(self.row_splits[1:], 0)
             found = output("UpperBound", limits, expand_dims(places, 0), out_type=dtypes.i64)
             return cast(found[0], self.row_splits.dtype)
+
+    def nested_row_lengths(self, name: str | None = None) -> tuple[Tensor, ...]:
+        """How many values each row has, on all levels, the outermost first."""
+        with name_scope(name, "RaggedNestedRowLengths", [self]):
+            return tuple(splits[1:] - splits[:-1] for splits in self.nested_row_splits)
+
+    def bounding_shape(
+        self, axis: Any = None, name: str | None = None, out_type: Any = None
+    ) -> Tensor:
+        """The sizes of the least tensor that holds all rows, or those of an axis or some."""
+        with name_scope(name, "RaggedBoundingBox", [self]):
+            dtype = self.row_splits.dtype if out_type is None else dtypes.as_dtype(out_type)
+            longest = [reduce_max(concat([n, [0]], 0)) for n in self.nested_row_lengths()]
+            inner = shape(self.flat_values, out_type=self.row_splits.dtype)[1:]
+            sizes = concat([stack([self.nrows(), *longest]), inner], 0)
+            return cast(sizes if axis is None else gather(sizes, axis), dtype)
+
+    def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
+        """The rows of the first two axes, one behind the other: the values. Raises `ValueError` for
+        other axes."""
+        if (outer_axis, inner_axis) != (0, 1):
+            raise ValueError(f"merge_dims of {outer_axis} and {inner_axis}: expected 0 and 1")
+        return self.values
+
+    def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
+        """The same rows, partitioned by splits of int32 or int64."""
+        inner = self.values
+        if isinstance(inner, RaggedTensor):
+            inner = inner.with_row_splits_dtype(dtype)
+        return RaggedTensor(inner, cast(self.row_splits, dtypes.as_dtype(dtype)))
+
+    def consumers(self) -> list[Operation]:
+        """The operations that read the values or a partition."""
+        parts = (self.flat_values, *self.nested_row_splits)
+        return list(dict.fromkeys(op for part in parts for op in part.consumers()))
+
+    def mapped(self, function: Any, operands: Sequence[Any], name: str | None) -> RaggedTensor:
+        """What an elementwise function makes of operands, this one among them."""
+        return over_rows(function, *operands, name=name)
+
+    def joined(self, values: Sequence[Any], axis: Any) -> RaggedTensor:
+        """The rows of several, of one ragged axis each, one behind the other. Raises `ValueError`
+        for another axis than 0, and for tensors beside them."""
+        ragged = [x for x in values if isinstance(x, RaggedTensor) and x.ragged_rank == 1]
+        if axis != 0 or len(ragged) < len(values):
+            raise ValueError(
+                "tf.concat of RaggedTensors takes those of one ragged axis, along axis 0: found "
+                f"axis {axis} of {list(values)}"
+            )
+        with name_scope(None, "RaggedConcat", [x.flat_values for x in ragged]):
+            lengths = concat([cast(x.row_lengths(), dtypes.i64) for x in ragged], 0)
+            joined = concat([x.values for x in ragged], 0)
+            return RaggedTensor.from_row_lengths(joined, lengths, validate=False)
+
+    def reduced(self, fold: str, whole: Any, axis: Any, keep: bool) -> Any:
+        """The reduction `fold` along an axis, which `whole` computes of tensors."""
+        from flowc.api.ragged.folds import reduce_rows
+
+        return reduce_rows(self, fold, whole, axis, keep)
 
     def __getitem__(self, key: Any) -> Any:
         """The rows, and the values in them, that an index, a slice, `...`, `newaxis` or a tuple of

@@ -18,7 +18,7 @@ from flowc.api.ragged.ragged_tensor import RaggedTensor
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 
-_HASH_KEY = 0xDECAFCAFFE
+HASH_KEY = 0xDECAFCAFFE  # of hashes, where a program gives none
 
 
 def cross(inputs: Sequence[Any], name: str | None = None, separator: Any = None) -> SparseTensor:
@@ -46,7 +46,7 @@ def cross_hashed(
         *parts,
         hashed_output=True,
         num_buckets=num_buckets,
-        hash_key=hash_key or _HASH_KEY,
+        hash_key=hash_key or HASH_KEY,
         out_type=dtypes.i64,
         internal_type=dtypes.string if texts else dtypes.i64,
         name=name,
@@ -61,12 +61,13 @@ def _columns(inputs: Any, fault: str) -> tuple[list[Tensor], ...]:
     if not all(isinstance(item, SparseTensor | Tensor) for item in inputs):
         raise TypeError(fault)
     sparse = [item for item in inputs if isinstance(item, SparseTensor)]
-    dense = [_feature(item) for item in inputs if isinstance(item, Tensor)]
-    values = [_feature(item.values) for item in sparse]
+    dense = [feature_of(item) for item in inputs if isinstance(item, Tensor)]
+    values = [feature_of(item.values) for item in sparse]
     return [t.indices for t in sparse], values, [t.dense_shape for t in sparse], dense
 
 
-def _feature(values: Tensor) -> Tensor:
+def feature_of(values: Tensor) -> Tensor:
+    """Strings as they are, numbers as int64."""
     return values if values.base_dtype is dtypes.string else cast(values, dtypes.i64)
 
 

@@ -14,7 +14,8 @@ from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
-from flowc.api.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
+from flowc.api.ragged.ragged_tensor import RaggedTensor
+from flowc.api.ragged.ragged_value import RaggedTensorValue
 from flowc.api.sparse.sparse_changes import sparse_reshape
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor

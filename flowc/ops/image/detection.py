@@ -228,14 +228,20 @@ def _kept(
     ]
 
 
+def _checked(*settings: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Scores, limit and thresholds of boxes, which the kernel checks, too."""
+    _, limit, iou, *more = settings
+    sigma = more[1] if len(more) > 1 else 0
+    for holds, fault in zip((0 <= iou <= 1, int(limit) >= 0, sigma >= 0), _FAULTS):
+        if not holds:
+            raise InvalidArgumentError(fault)
+    return settings
+
+
 def _v5_reference(
     boxes: np.ndarray, *rest: np.ndarray, pad_to_max_output_size: bool = False
 ) -> list[np.ndarray]:
-    iou, sigma = (rest[2], rest[4]) if len(rest) > 4 else (*rest[2:3], f32(0))
-    for holds, fault in zip((0 <= iou <= 1, int(rest[1]) >= 0, sigma >= 0), _FAULTS):
-        if not holds:
-            raise InvalidArgumentError(fault)
-    return _kept(_between(boxes), *rest, pad_to_max_output_size=pad_to_max_output_size)
+    return _kept(_between(boxes), *_checked(*rest), pad_to_max_output_size=pad_to_max_output_size)
 
 
 def _indices_reference(boxes: np.ndarray, *rest: np.ndarray) -> np.ndarray:
@@ -262,7 +268,7 @@ select_boxes = define(
     " -> (selected_indices: i32, selected_scores: T, valid_outputs: i32)",
     infer=lambda c: [(_most_kept(c),), (_most_kept(c),), ()],
     lowering=_suppression,
-    reference=lambda boxes, *rest: _select(_between(boxes), *rest),
+    reference=lambda boxes, *rest: _select(_between(boxes), *_checked(*rest)),
     examples=("f32[12,4]~prob f32[12]~prob i32[]=20 f32[]=0.3 f32[]=0.1 f32[]=0",),
 )
 
