@@ -3,7 +3,7 @@
 In: a GradientBuilder, a node, the gradients of its outputs. Out: the gradients of its inputs.
 Invariant: a record's gradient reads of a value nothing but its `dtype`; dims and constant elements
 it asks the builder for, which may not know them. So it serves Computations, whose dims are always
-known (if only as symbols), and Graphs, where ops on shapes take their place.
+known (if only as symbols), as in tests, and Graphs, where ops on shapes take their place.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import UnimplementedError
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Value
-from flowc.ir.dims import Dim, Expr
+from flowc.ir.dims import Dim
 from flowc.ir.op import Attrs, Op, op_named
 
 Dims = tuple[Dim | None, ...] | None  # None: an unknown size, or rank
@@ -152,30 +150,6 @@ class GradientBuilder(ABC):
     def after(self, dy: Any) -> AbstractContextManager[Any]:
         """What is made in this block is computed after `dy`, where an order can be said."""
         return nullcontext()
-
-
-class ValueGradients(GradientBuilder):
-    """Gradients as nodes of a Computation."""
-
-    def __init__(self, builder: Builder) -> None:
-        self._builder = builder
-
-    def apply(self, op: Op, inputs: Sequence[Any], attrs: Attrs) -> Any:
-        return getattr(self._builder, op.name)(*inputs, **attrs)
-
-    def const(self, value: Any, dtype: DType | None = None) -> Value:
-        return self._builder.const(value, dtype)
-
-    def sizes(self, dims: Sequence[Dim], dtype: DType = dtypes.i32) -> Value:
-        return self._builder.sizes(dims, dtype)
-
-    def dims_of(self, x: Value) -> tuple[Dim, ...]:
-        return x.dims
-
-    def elements_of(self, x: Value) -> np.ndarray | None:
-        found = self._builder.content(x)
-        has_sizes = found is not None and any(isinstance(e, Expr) for e in found.flat)
-        return None if has_sizes else found
 
 
 def input_gradients(b: GradientBuilder, node: Forward, *dys: Any) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_evaluation import apply_op, run_nodes
+from value_gradients import ValueGradients
 
 from flowc import dtypes
 from flowc.dtypes import DType
@@ -20,7 +21,7 @@ from flowc.ir.dims import symbol
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, all_ops, call_reference, op_named
 from flowc.ir.types import tensor_type
-from flowc.ops.gradients import ValueGradients, input_gradients
+from flowc.ops.gradients import input_gradients
 from flowc.ops.math import (
     accumulation,
     arithmetic,

@@ -17,6 +17,7 @@ import pytest
 from interpreted_sessions import sessions_by_references
 from node_evaluation import evaluate_node
 from op_examples import Case, cases_of
+from value_gradients import ValueGradients
 
 import flowc as tf
 from flowc import dtypes
@@ -29,7 +30,7 @@ from flowc.ir.computation import Value
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, all_ops, call_reference, input_spans, op_named
 from flowc.ops import tf_op
-from flowc.ops.gradients import ValueGradients, input_gradients, no_gradient
+from flowc.ops.gradients import input_gradients, no_gradient
 
 # Cases whose gradient is refused, by op and example: TensorFlow has none of them either.
 MISSING = {

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 from node_evaluation import apply_op, evaluate_node
 from op_calls import CONV, axes, both, floats, infer, reference
+from value_gradients import ValueGradients
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError, ShapeError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.op import call_reference, op_named
-from flowc.ops.gradients import ValueGradients, input_gradients
+from flowc.ops.gradients import input_gradients
 from flowc.ops.nn.normalization import normalize_arrays
 
 NAN, INF = np.nan, np.inf

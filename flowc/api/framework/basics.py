@@ -123,12 +123,6 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     return output("StopGradient", input, name=name)
 
 
-def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:
-    """`input` again, of which no gradient can be asked: that raises `LookupError` with
-    `message`."""
-    return output("PreventGradient", input, name=name, message=message)
-
-
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
     """`tensor` again, of floats; a run raises `InvalidArgumentError` with `message` where it has an
     Inf or NaN. Raises `TypeError` for other dtypes."""
