@@ -6,7 +6,6 @@ Invariant: metadata comes back from JSON as it went there.
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import InternalError
-from flowc.files.large_pages import use_large_pages
 from flowc.ir.dims import Dim, parse_dim
 from flowc.ir.program_spec import ProgramSpec, TensorSpec
 from flowc.version import FLOWC_VERSION
@@ -188,9 +186,9 @@ def weights_image(pieces: Sequence[tuple[int, np.ndarray]], size: int) -> np.nda
         only = pieces[0][1]
         if only.dtype == np.uint8 and only.ctypes.data % WEIGHT_ALIGNMENT == 0:
             return only
-    memory = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    use_large_pages(memory)
-    image = np.frombuffer(memory, np.uint8, size)
+    raw = np.zeros(size + WEIGHT_ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % WEIGHT_ALIGNMENT
+    image = raw[start : start + size]
     for offset, array in pieces:
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         image[offset : offset + flat.size] = flat

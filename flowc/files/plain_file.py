@@ -11,6 +11,7 @@ import errno
 import mmap
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
@@ -21,10 +22,10 @@ from flowc.errors import (
     ResourceExhaustedError,
     UsageError,
 )
-from flowc.files.large_pages import use_large_pages
 
 _HINT = "pass --allow-links (allow_links=True) if what it leads to is to be trusted"
 SMALL = 1 << 16  # bytes of a piece that need no pages of their own
+LARGE = 1 << 22  # bytes of a piece for which large pages pay: filling it takes half the time
 MOST_LINKS = 40  # that one path may go through, as in the system
 
 _CLOSED = os.O_CLOEXEC | os.O_NOCTTY
@@ -108,7 +109,9 @@ class PlainFile:
             memory = FileMemory(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except (MemoryError, OSError, ValueError):
             raise ResourceExhaustedError(f"{self.name}: no memory for {size} bytes of it") from None
-        use_large_pages(memory)
+        if size >= LARGE:
+            with suppress(OSError):  # a kernel without large pages
+                memory.madvise(mmap.MADV_HUGEPAGE)
         memory.status, memory.start = self.status, start
         return memory
 
