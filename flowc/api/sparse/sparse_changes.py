@@ -190,7 +190,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
         if real is not None and real.is_complex:
             real = real.real_dtype
         second = checked(b)
-        limit = as_tensor(0 if least is None else least, real)
+        limit = as_tensor(0 if least is None else least, real, "threshold")
         found = call("SparseAdd", *_parts(first), *_parts(second), limit)
         static = first.shape.merge_with(second.shape)
         sizes = static.as_list() if static.is_fully_defined() else found[2]
