@@ -110,8 +110,11 @@ def test_ctc_loss_says_what_is_wrong_with_labels(
 ) -> None:
     logits = np.zeros((4, 2, 4), np.float32)
     labels = [np.array(places, np.int64), np.array(values, np.int32)]
+    inputs = [logits, *labels, np.array(lengths, np.int32)]
     with pytest.raises(FlowcError, match=message):
-        compiled("ctc_loss", [logits, *labels, np.array(lengths, np.int32)], threads=1)
+        compiled("ctc_loss", inputs, threads=1)
+    with pytest.raises(FlowcError, match=message):  # as constants are folded
+        reference("ctc_loss", inputs)
 
 
 SPARSE = [

@@ -206,3 +206,17 @@ def test_a_fed_regularizer_of_least_squares_is_not_negative() -> None:
         np.testing.assert_allclose(session.run(solved, {strength: 0.0}), np.ones((2, 1)))
         with pytest.raises(tf.errors.InvalidArgumentError, match="l2_regularizer must be >= 0"):
             session.run(solved, {strength: -0.5})
+
+
+def test_what_stands_beside_a_matrix_of_three_bands_is_not_read() -> None:
+    none = np.nan
+    bands = np.array([[[1.0, 2, none]]]), np.array([[[1.0, 2, 3]]]), np.array([[[none, 5, 6]]])
+    wanted = [[[2.0, 4], [12, 21], [24, 33]]]  # what TensorFlow gives
+    with tf.Graph().as_default():
+        fed = [tf.placeholder_with_default(band, [None] * 3) for band in bands]
+        x = np.arange(6.0).reshape(1, 3, 2)
+        for given in (fed, bands):
+            (found,) = run(
+                r.TridiagonalMatMul(superdiag=given[0], maindiag=given[1], subdiag=given[2], rhs=x)
+            )
+            np.testing.assert_array_equal(found, wanted)

@@ -159,20 +159,22 @@ def _infer_product(c: Inference) -> Dims:
 
 
 def _build_product(b: Builder, node: Node) -> Value:
-    """Of rows: upper times the next one, main times its own, lower times the one before."""
+    """Of rows: upper times the next one, main times its own, lower times the one before. What
+    stands in the bands beside rows that there are not is not read."""
     upper, main, lower, x = node.inputs
     rank = x.type.rank
 
     def column(bands: Value) -> Value:
         return b.reshape(bands, (*bands.dims[:-2], bands.dims[-1], 1))
 
-    def shifted(by: int) -> Value:
+    def shifted(rows: Value, by: int) -> Value:
         begin, pads = np.zeros(rank, np.int32), np.zeros((rank, 2), np.int32)
         pads[-2] = (1, 0) if by > 0 else (0, 1)
         begin[-2] = 0 if by > 0 else 1
-        return b.slice(b.pad(x, pads), begin, x.dims)
+        return b.slice(b.pad(rows, pads), begin, rows.dims)
 
-    above, below = b.mul(column(lower), shifted(1)), b.mul(column(upper), shifted(-1))
+    above = b.mul(shifted(shifted(column(lower), -1), 1), shifted(x, 1))
+    below = b.mul(shifted(shifted(column(upper), 1), -1), shifted(x, -1))
     return b.add(b.add(above, b.mul(column(main), x)), below)
 
 

@@ -308,15 +308,14 @@ def _lower(node: Node) -> Native:
 
 
 def _labels_of(row: int, found: list[int], blank: int, collapse: bool) -> list[int]:
-    if not found:
-        raise InvalidArgumentError(f"Labels length is zero in batch {row}")
     if collapse:
         found = [x for i, x in enumerate(found) if i == 0 or x != found[i - 1]]
     kept = [x for x in found if x < blank]
     if kept != found[: len(kept)]:
-        raise InvalidArgumentError("Saw a non-null label following a null label")
+        late = kept[next(i for i, (x, y) in enumerate(zip(kept, found)) if x != y)]
+        raise InvalidArgumentError(FAULTS["AFTER_BLANK"].format(a=row, b=late))
     if any(x < 0 for x in kept):
-        raise InvalidArgumentError("All labels must be nonnegative integers")
+        raise InvalidArgumentError(FAULTS["NEGATIVE_LABEL"].format(a=row, b=min(kept)))
     return kept
 
 
@@ -372,13 +371,24 @@ def _reference(
     steps, batch, classes = inputs.shape
     loss, gradient = np.zeros(batch, inputs.dtype), np.zeros_like(inputs)
     blank = classes - 1
+    before = (-1, 0)
+    for i, place in enumerate(map(tuple, labels_indices.tolist())):
+        fault = "" if before < place else "OUT_OF_ORDER"
+        fault = fault if 0 <= place[0] < batch else "OUT_OF_BOUNDS"
+        if fault:
+            raise InvalidArgumentError(FAULTS[fault].format(a=i, b=place[0], c=place[1]))
+        before = place
     for row, length in enumerate(sequence_length.tolist()):
-        if not 0 <= length <= steps:
-            raise InvalidArgumentError(f"sequence_length({row}) <= {steps}")
         found = labels_values[labels_indices[:, 0] == row].tolist()
         labels = _labels_of(row, found, blank, preprocess_collapse_repeated)
+        if not 0 <= length <= steps:
+            fault = "NEGATIVE_LENGTH" if length < 0 else "TOO_LONG"
+            raise InvalidArgumentError(FAULTS[fault].format(a=row, b=steps, c=length))
+        if not found:
+            raise InvalidArgumentError(FAULTS["NO_LABELS"].format(a=row))
         if len(found) > length and not ignore_longer_outputs_than_inputs:
-            raise InvalidArgumentError("Not enough time for target transition sequence")
+            fault = FAULTS["NO_TIME"].format(a=row, b=len(found), c=length)
+            raise InvalidArgumentError(fault)
         if len(found) > length or not length:
             continue
         path = [x for label in labels for x in (blank, label)] + [blank]
