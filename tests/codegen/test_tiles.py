@@ -17,7 +17,7 @@ from compiled_source import Compiled
 
 from flowc import dtypes
 from flowc.codegen.cpu.blocked import Argument, ContractionSource, parts_of_blocks
-from flowc.codegen.cpu.contractions import contraction_launches
+from flowc.codegen.cpu.contractions.cluster import contraction_launches
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.cpu.convolution import (
     ConvSpec,

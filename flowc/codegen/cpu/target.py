@@ -83,7 +83,7 @@ class CpuTarget:
             )
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
-        from flowc.codegen.cpu.contractions import contraction_launches
+        from flowc.codegen.cpu.contractions.cluster import contraction_launches
         from flowc.codegen.cpu.native_kernels import native_launch
         from flowc.codegen.kernels.loops import loop_launch
         from flowc.codegen.kernels.scalar_loops import scalar_launch

@@ -2,7 +2,7 @@
 
 In: a cluster node, whose body holds elementwise ops, views and reductions. Out: statements of a
 loop nest that compute one element of any value of the body at a given index. loops.py and
-contractions.py put loops round them.
+contractions/ put loops round them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Products and convolutions as launches: cluster.py is where a cluster comes in."""

@@ -1,0 +1,94 @@
+"""Clusters around a product or a convolution as launches: the cluster's elementwise nodes become
+loops over each block of the result while it is in cache.
+
+In: a cluster of kind `matmul` or `convolution`. Out: launches. Invariant: the contraction's own
+kernel depends on dtype and target only; what a cluster adds is a small kernel of its own, which the
+contraction calls through its address.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from flowc.codegen.cpu.contractions.convolved import Convolved
+from flowc.codegen.cpu.contractions.launching import Finish, product_in
+from flowc.codegen.cpu.contractions.matmul import matmul_launches
+from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.winograd.ways import is_depthwise
+from flowc.codegen.kernels.builder import INLINE_SIZES, LOCAL, int_name, int_number
+from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
+from flowc.codegen.kernels.cost import body_cost
+from flowc.codegen.kernels.kernel import Epilogue, Launch
+from flowc.codegen.kernels.nest import Load
+from flowc.ir.computation import Computation, Node
+from flowc.ir.dims import Dim, product, symbol
+from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
+from flowc.ir.lowering import Convolution, MatMul
+
+if TYPE_CHECKING:
+    from flowc.codegen.cpu.target import CpuTarget
+
+
+def contraction_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
+    """The kernels of a cluster of kind `matmul` or `convolution`."""
+    body: Computation = node.attrs["body"]
+    inner = product_in(body)
+    outer = {p.output: v for p, v in zip(body.parameters, node.inputs)}
+    shape = target.tile_shape(inner.output.type.dtype)
+    finish = _finish(node, body, inner, target, shape)
+    lowering = inner.lowering
+    if isinstance(lowering, MatMul):
+        return matmul_launches(node, inner, lowering, outer, shape, finish)
+    return Convolved(node, inner, outer, shape, finish, target).launches()
+
+
+def _finish(
+    node: Node, body: Computation, inner: Node, target: CpuTarget, shape: TileShape
+) -> Finish:
+    """The loops that turn a block of the raw result into the cluster's results.
+
+    The raw result stands in the buffer of the first result until its element is replaced.
+    """
+    if body.results == (inner.output,):
+        return Finish()
+    c = ClusterLowering(body, node.inputs)
+    nest = c.nest
+    layout = LAYOUTS[inner.attrs.get("layout", CHANNELS_LAST)]
+    stored, dims = inner.output.dims, layout.logical(inner.output.dims)
+    row = symbol(f"{LOCAL}row", product(dims[:-1]))
+    # Of one column, the rows are the innermost loop.
+    is_single = dims[-1] == 1
+    column = 0 if is_single else symbol(f"{LOCAL}column", dims[-1])
+    index = layout.index((*unravel(row, dims[:-1]), column))
+    rows = nest.loop("row", int_name("begin"), int_name("end"))
+    one_panel = _is_one_panel(inner, dims[-1], shape)
+    bounds = int_name("first"), int_name("last")
+    if one_panel:
+        bounds = int_number(0), nest.size(dims[-1])
+    columns = nest.loop("column", *bounds)
+    with rows, nullcontext() if is_single else columns:
+        place = nest.index(row_major(stored, index))
+        raw = Load(c.out_names[body.results[0]], place, inner.output.type.dtype)
+        c.rows[inner.output] = (index, nest.let(raw))
+        for value, x in [(v, c.element(v, index)) for v in body.results]:
+            c.store(value, index, x)
+        walked = product(dims) if is_single else dims[-1]
+        if target.choices.is_interleaved(body_cost(body).has_compute_bound, walked):
+            nest.invoke("interleave")
+        elif not is_single:
+            nest.invoke("keep_rolled" if one_panel else "interleave_two")
+    tail = ("begin", "end", "first", "last")
+    made = c.launch(target, node.outputs, 1, 1, 0, node, tail)
+    return Finish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
+
+
+def _is_one_panel(inner: Node, columns: Dim, shape: TileShape) -> bool:
+    """Whether every block has all columns, so few that their number stands in the kernel: LLVM then
+    makes vectors that hold just these."""
+    if not isinstance(columns, int) or columns >= min(INLINE_SIZES, shape.columns + 1):
+        return False
+    lowering = inner.lowering
+    if not isinstance(lowering, Convolution) or lowering.groups == 1:
+        return True
+    return is_depthwise(lowering, inner.inputs[1].dims, columns)

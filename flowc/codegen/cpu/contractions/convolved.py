@@ -1,0 +1,198 @@
+"""Convolutions as launches, in each of the ways that there are (`winograd/ways.py`).
+
+In: a cluster of kind `convolution`. Out: launches; weights packed where they are known, else a
+first launch that packs them into the cluster's workspace.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc.codegen.cpu.blocked import ContractionSource, per_axis
+from flowc.codegen.cpu.contractions.launching import ALIGNMENT, Finish, launch_of, pack_launch
+from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source, pack_pointwise, pointwise_source
+from flowc.codegen.cpu.depthwise import (
+    DepthwiseSpec,
+    channel_block,
+    depthwise_source,
+    fitted_to_image,
+    pack_depthwise,
+)
+from flowc.codegen.cpu.packing import Array, pack_conv_weights
+from flowc.codegen.cpu.planar.blocks import PlanarBlock
+from flowc.codegen.cpu.planar.source import planar_source
+from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
+from flowc.codegen.cpu.winograd.ways import DEPTHWISE, POINTWISE, TRANSPOSED, conv_ways
+from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim, ceildiv, product
+from flowc.ir.layout import LAYOUTS
+from flowc.ir.lowering import Convolution
+from flowc.ir.types import Dims
+
+if TYPE_CHECKING:
+    from flowc.codegen.cpu.target import CpuTarget
+
+AXES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
+
+
+@dataclass(frozen=True, slots=True)
+class Convolved:
+    """A cluster around a convolution: `inner` of its body, whose values are `outer` ones."""
+
+    node: Node
+    inner: Node
+    outer: dict[Value, Value]
+    shape: TileShape
+    finish: Finish
+    target: CpuTarget
+
+    @property
+    def lowering(self) -> Convolution:
+        found = self.inner.lowering
+        assert isinstance(found, Convolution)
+        return found
+
+    @property
+    def x(self) -> Value:
+        return self.outer[self.inner.inputs[0]]
+
+    @property
+    def weights(self) -> Value:
+        return self.outer[self.inner.inputs[1]]
+
+    @property
+    def image(self) -> Dims:
+        """Logical dims of the input: channels last."""
+        return LAYOUTS[self.lowering.layout].logical(self.x.dims)
+
+    @property
+    def result(self) -> Dims:
+        return LAYOUTS[self.lowering.layout].logical(self.inner.output.dims)
+
+    def launches(self) -> tuple[Launch, ...]:
+        known = self.weights.constant
+        ways = conv_ways(
+            self.lowering, self.weights, self.image, self.result, self.shape, self.target.exact
+        )
+        wanted = self.target.ways.get(self.node, ways[0].name)
+        way = next(way for way in ways if way.name == wanted)
+        if way.name == DEPTHWISE:
+            return (self._depthwise(),)
+        if known is None:
+            return self._of_weights_of_the_run()
+        if way.name == TRANSPOSED:
+            return (self._transposed(known),)
+        if way.planar is not None:
+            return (self._planar(known, way.planar),)
+        if way.name == POINTWISE:
+            return (self._pointwise(known),)
+        if way.winograd is not None:
+            return (self._winograd(known, way.winograd),)
+        packed = pack_conv_weights(known, self.shape, groups=self.lowering.groups)
+        return (self._launch(self._direct(), packed, self._of_groups()),)
+
+    def _launch(
+        self, source: ContractionSource, weights: Array | Value | str, ints: dict[str, Dim],
+        workspace: Dim = 0,
+    ) -> Launch:  # fmt: skip
+        operands: dict[str, Any] = {"x": self.x, "y": self.node.outputs[0], "scratch": SCRATCH}
+        operands["weights"] = weights
+        return launch_of(self.node, source, operands, self._sizes() | ints, self.finish, workspace)
+
+    def _sizes(self) -> dict[str, Dim]:
+        """What most kernels are told. An image is a volume of one slice."""
+        lowering, window = self.lowering, self.weights.dims
+        ints: dict[str, Dim] = {"batch": self.image[0]}
+        ints |= dict.fromkeys(per_axis("d", "in", "out", "kernel", "stride", "dilation"), 1)
+        ints["pad_d"] = 0
+        for i, axis in enumerate(AXES[len(lowering.strides)]):
+            ints |= {
+                f"in_{axis}": self.image[1 + i],
+                f"out_{axis}": self.result[1 + i],
+                f"kernel_{axis}": window[i],
+                f"stride_{axis}": lowering.strides[i],
+                f"dilation_{axis}": lowering.dilations[i],
+                f"pad_{axis}": lowering.pad[i][0],
+            }
+        return ints
+
+    @property
+    def _spec(self) -> ConvSpec:
+        return ConvSpec(self.shape, len(self.lowering.strides), self.lowering.layout)
+
+    def _of_groups(self) -> dict[str, Dim]:
+        return {
+            "channels": self.weights.dims[-2],
+            "n": self.result[-1] // self.lowering.groups,
+            "groups": self.lowering.groups,
+            "x_stride": self.image[-1],
+            "c_stride": self.result[-1],
+        }
+
+    def _direct(self) -> ContractionSource:
+        return conv_source(self._spec, self.finish.hook, extra=self.finish.extra)
+
+    def _transposed(self, known: Array) -> Launch:
+        steps = self.lowering.strides, self.lowering.dilations
+        ints: dict[str, Dim] = {"channels": self.image[-1], "n": self.result[-1]}
+        ints |= {"x_stride": self.image[-1], "y_stride": self.result[-1]}
+        source = conv_transpose_source(self._spec, self.finish.hook, extra=self.finish.extra)
+        return self._launch(source, pack_conv_transpose_weights(known, self.shape, *steps), ints)
+
+    def _planar(self, known: Array, block: PlanarBlock) -> Launch:
+        shape, groups = self.shape, self.lowering.groups
+        ints: dict[str, Dim] = {"channels": self.image[-1], "n": self.result[-1], "groups": groups}
+        ints |= {"block_slices": block.slices, "block_rows": block.rows}
+        ints |= {"block_pixels": block.pixels, "pitch": block.pitch}
+        packed = known
+        if block.line_stride:
+            packed = pack_conv_weights(known, block.grouped or shape, groups=groups)
+        packed = np.ascontiguousarray(packed, shape.dtype.numpy)
+        finish = self.finish
+        source = planar_source(shape, block, known.shape[-1], finish.hook, extra=finish.extra)
+        return self._launch(source, packed, ints)
+
+    def _depthwise(self) -> Launch:
+        lowering, known, n = self.lowering, self.weights.constant, self.result[-1]
+        window = self.weights.dims[:-2]
+        taps = tuple(d for d in window if isinstance(d, int))
+        step = lowering.strides[1], lowering.dilations[1]
+        spec = DepthwiseSpec(self.shape, taps if len(taps) == 2 else None, *step)
+        # Of windows that move by one pixel, as many as fit lie inside.
+        inside = self.image[2] - (window[1] - 1) * lowering.dilations[1]
+        spec = fitted_to_image(spec, n, self.result[2], inside, wide=known is not None)
+        ints: dict[str, Dim] = {"channels": n, "block": channel_block(spec, n, self.image[2])}
+        source = depthwise_source(spec, self.finish.hook, extra=self.finish.extra)
+        if known is None:
+            return self._launch(source, self.weights, ints)
+        return self._launch(source, pack_depthwise(known.transpose(0, 1, 3, 2), spec), ints)
+
+    def _pointwise(self, known: Array) -> Launch:
+        channels, n = self.weights.dims[-2:]
+        ints: dict[str, Dim] = {"m": product(self.image[:-1]), "n": n, "channels": channels}
+        ints |= {"c_stride": n, "batch": 1, "x_batch": 0, "w_batch": 0}
+        rest, finish = known.shape[-1] % self.shape.columns, self.finish
+        source = pointwise_source(self.shape, rest, finish.hook, extra=finish.extra)
+        return self._launch(source, pack_pointwise(known, self.shape), ints)
+
+    def _winograd(self, known: Array, spec: WinogradSpec) -> Launch:
+        seen = math.prod(known.shape[:-4]) * known.shape[-2]  # by all taps of the depth
+        source = winograd_source(spec, seen, self.finish.hook, extra=self.finish.extra)
+        return self._launch(source, pack_winograd_weights(known, spec), self._of_groups())
+
+    def _of_weights_of_the_run(self) -> tuple[Launch, ...]:
+        groups, n = self.lowering.groups, self.result[-1]
+        *window, channels, _ = self.weights.dims
+        per_group, k = n // groups, product(window) * channels
+        panels = ceildiv(per_group, self.shape.columns) * self.shape.columns
+        workspace = panels * k * groups * self.shape.dtype.size + ALIGNMENT
+        sizes, steps = (groups, k, per_group), (n, per_group)
+        pack = pack_launch(self.node, self.weights, self.shape, sizes, steps, workspace)
+        return (pack, self._launch(self._direct(), WORKSPACE, self._of_groups(), workspace))

@@ -1,0 +1,131 @@
+"""What the launches of products and of convolutions have in common.
+
+In: a `ContractionSource`, operands and sizes by the names of its arguments. Out: a launch; and one
+that packs a right operand which the run computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flowc import dtypes
+from flowc.codegen.cpu.blocked import (
+    Argument,
+    ContractionSource,
+    EpilogueLines,
+    no_epilogue,
+    parts_of_blocks,
+)
+from flowc.codegen.cpu.gemm import pack_source
+from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MULTIPLICATIONS
+from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.kernels.kernel import (
+    EPILOGUE,
+    EPILOGUE_BUFFERS,
+    EPILOGUE_INTS,
+    WORKSPACE,
+    Epilogue,
+    Fault,
+    Launch,
+    Operand,
+)
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, floordiv, maximum, parse_dim, product
+from flowc.ir.lowering import Convolution, MatMul
+
+ALIGNMENT = 64
+NARROW = 32  # columns: fewer of them take about as long
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What follows a finished block: an epilogue and the faults it may report."""
+
+    epilogue: Epilogue | None = None
+    errors: tuple[Fault, ...] = ()
+
+    @property
+    def hook(self) -> EpilogueLines:
+        return no_epilogue if self.epilogue is None else _call_lines
+
+    @property
+    def extra(self) -> tuple[Argument, ...]:
+        return () if self.epilogue is None else _EPILOGUE_ARGUMENTS
+
+
+_EPILOGUE_ARGUMENTS = tuple(
+    Argument(name, dtypes.u8) for name in (EPILOGUE, EPILOGUE_BUFFERS, EPILOGUE_INTS)
+)
+
+
+def _call_lines(indent: int, rows: tuple[str, str], columns: tuple[str, str]) -> Sequence[str]:
+    """The one line that calls the epilogue: a contraction's code does not depend on what it is."""
+    tables = ", ".join(a.name for a in _EPILOGUE_ARGUMENTS)
+    return [f"{' ' * indent}call_epilogue({tables}, {', '.join((*rows, *columns))})"]
+
+
+def product_in(body: Computation) -> Node:
+    return next(n for n in body.nodes if isinstance(n.lowering, (MatMul, Convolution)))
+
+
+def launch_of(
+    node: Node,
+    source: ContractionSource,
+    operands: dict[str, Operand],
+    ints: dict[str, Dim],
+    finish: Finish | None,
+    workspace: Dim = 0,
+) -> Launch:
+    """A launch from operands and ints by argument name."""
+    names = [a.name for a in source.arguments[:-2]]
+    ints = {**ints, "parts": parts_of_blocks(source, ints)}
+    operands |= {a.name: a.name for a in _EPILOGUE_ARGUMENTS}
+    tasks = parse_dim(source.tasks, ints)
+    return Launch(
+        source.kernel,
+        tuple(operands[a.name] for a in source.arguments if a.is_pointer),
+        tuple(ints[n] for n, a in zip(names, source.arguments) if not a.is_pointer),
+        tasks,
+        _tasks_worth_a_thread(node, tasks),
+        scratch=source.scratch_bytes,
+        workspace=workspace,
+        errors=finish.errors if finish is not None else (),
+        nodes=node.origin,
+        epilogue=finish.epilogue if finish is not None else None,
+    )
+
+
+def _tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
+    """How many of a launch's tasks make a chunk: a small product is not shared among threads."""
+    inner = product_in(node.attrs["body"])
+    weights = inner.inputs[-1]
+    match inner.lowering:
+        case MatMul(transpose_b=transposed):
+            depth = weights.dims[-1 if transposed else -2]
+        case Convolution(transposed=True):
+            depth = product(weights.dims[:-2]) * weights.dims[-1]
+        case _:
+            depth = product(weights.dims[:-1])
+    *rows, columns = inner.output.dims
+    work = maximum(1, product(rows) * maximum(columns, NARROW) * depth)
+    enough = CPU_CHOICES.chunk_nanoseconds * MULTIPLICATIONS
+    return maximum(1, floordiv(tasks * enough, work))
+
+
+def pack_launch(
+    node: Node,
+    b: Value,
+    shape: TileShape,
+    sizes: tuple[Dim, Dim, Dim],
+    steps: tuple[Dim, Dim],
+    workspace: Dim,
+    *,
+    transposed: bool = False,
+) -> Launch:
+    """Packs a right operand that the run computes."""
+    ints: dict[str, Dim] = dict(zip(("batch", "k", "n"), sizes))
+    ints |= {"b_stride": steps[0], "b_batch": steps[1]}
+    source = pack_source(shape, transpose_b=transposed)
+    operands: dict[str, Operand] = {"b": b, "packed": WORKSPACE}
+    return launch_of(node, source, operands, ints, None, workspace)

@@ -1,0 +1,97 @@
+"""Matrix products as launches: gemm.py and its like give the kernels.
+
+In: a cluster of kind `matmul`. Out: launches; weights packed where they are known, else a first
+launch that packs them into the cluster's workspace.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from flowc.codegen.cpu.blocked import LeftOperand
+from flowc.codegen.cpu.contractions.launching import ALIGNMENT, Finish, launch_of, pack_launch
+from flowc.codegen.cpu.convolution import is_product_of_pixels, pack_pointwise, pointwise_source
+from flowc.codegen.cpu.gemm import GemmSpec, gemm_source
+from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
+from flowc.codegen.cpu.packing import pack_gemm_b
+from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim, ceildiv, product
+from flowc.ir.lowering import MatMul
+
+
+def matmul_launches(
+    node: Node,
+    inner: Node,
+    lowering: MatMul,
+    outer: dict[Value, Value],
+    shape: TileShape,
+    finish: Finish,
+) -> tuple[Launch, ...]:
+    *left, b = (outer[v] for v in inner.inputs)
+    (*a_batch, a0, a1), (*b_batch, b0, b1) = left[0].dims, b.dims
+    m = a1 if lowering.transpose_a else a0
+    n, k = (b0, b1) if lowering.transpose_b else (b1, b0)
+    batch = product(inner.output.dims[:-2])
+    a_step: Dim = 0 if product(a_batch) == 1 else m * k
+    shared_b = product(b_batch) == 1
+    if shared_b and not lowering.transpose_a:
+        # One right operand for the whole batch: its entries are more rows.
+        m, batch, a_step = m * product(a_batch), 1, 0
+    panels = ceildiv(n, shape.columns) * shape.columns
+    ints: dict[str, Dim] = {
+        "batch": batch,
+        "m": m,
+        "n": n,
+        "k": k,
+        "c_stride": n,
+        "a_batch": a_step,
+        "b_batch": 0 if shared_b else panels * k,
+    }
+    names = LeftOperand(lowering.pieces)
+    ints |= dict(zip(names.sizes, (v.dims[-1] for v in left)))
+    source = gemm_source(
+        GemmSpec(shape, transpose_a=lowering.transpose_a, pieces=lowering.pieces),
+        finish.hook,
+        name="gemm_transposed" if lowering.transpose_a else "gemm",
+        extra=finish.extra,
+    )
+    operands: dict[str, Operand] = {"c": node.outputs[0], "scratch": SCRATCH}
+    operands |= dict(zip(names.pointers.split(), left))
+    constant = b.constant
+    if constant is not None:
+        right = np.swapaxes(constant, -1, -2) if lowering.transpose_b else constant
+        right = right.reshape(math.prod(right.shape[:-2]), *right.shape[-2:])
+        if batch == 1 and not lowering.transpose_a and is_turned(shape, m, n, k):
+            assert isinstance(k, int)
+            source = turned_source(
+                shape, k, finish.hook, pieces=lowering.pieces, extra=finish.extra
+            )
+            operands["b"] = pack_gemm_b(right, shape, turned_columns(shape))
+            return (launch_of(node, source, operands, ints, finish),)
+        is_plain = batch == 1 and not lowering.transpose_a and lowering.pieces == 1
+        if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
+            operands = {"x": left[0], "weights": pack_pointwise(right[0], shape)}
+            operands["y"] = node.outputs[0]
+            ints |= {"channels": k, "x_batch": 0, "w_batch": 0}
+            rest = right.shape[-1] % shape.columns
+            source = pointwise_source(shape, rest, finish.hook, extra=finish.extra)
+            return (launch_of(node, source, operands, ints, finish),)
+        packed = pack_gemm_b(right, shape)
+        return (launch_of(node, source, {**operands, "b": packed}, ints, finish),)
+    count = product(b_batch)
+    workspace = count * panels * k * shape.dtype.size + ALIGNMENT  # never empty
+    pack = pack_launch(
+        node, b, shape, (count, k, n), (b1, k * n), workspace, transposed=lowering.transpose_b
+    )
+    whole_panels = isinstance(n, int) and n % shape.columns == 0
+    is_plain = whole_panels and not lowering.transpose_a and lowering.pieces == 1
+    if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
+        operands = {"x": left[0], "weights": WORKSPACE, "y": node.outputs[0]}
+        ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": ints["b_batch"]}
+        source = pointwise_source(shape, 0, finish.hook, extra=finish.extra)
+        return (pack, launch_of(node, source, operands, ints, finish, workspace))
+    return (pack, launch_of(node, source, operands | {"b": WORKSPACE}, ints, finish, workspace))
