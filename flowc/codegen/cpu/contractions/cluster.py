@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from flowc.codegen.cpu.contractions.convolved import Convolved
-from flowc.codegen.cpu.contractions.launching import Finish, product_in
+from flowc.codegen.cpu.contractions.launching import BlockFinish, product_in
 from flowc.codegen.cpu.contractions.matmul import matmul_launches
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.ways import is_depthwise
@@ -45,13 +45,13 @@ def contraction_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
 
 def _finish(
     node: Node, body: Computation, inner: Node, target: CpuTarget, shape: TileShape
-) -> Finish:
+) -> BlockFinish:
     """The loops that turn a block of the raw result into the cluster's results.
 
     The raw result stands in the buffer of the first result until its element is replaced.
     """
     if body.results == (inner.output,):
-        return Finish()
+        return BlockFinish()
     c = ClusterLowering(body, node.inputs)
     nest = c.nest
     layout = LAYOUTS[inner.attrs.get("layout", CHANNELS_LAST)]
@@ -80,7 +80,7 @@ def _finish(
             nest.invoke("keep_rolled" if one_panel else "interleave_two")
     tail = ("begin", "end", "first", "last")
     made = c.launch(target, node.outputs, 1, 1, 0, node, tail)
-    return Finish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
+    return BlockFinish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
 
 
 def _is_one_panel(inner: Node, columns: Dim, shape: TileShape) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.codegen.cpu.blocked import ContractionSource, per_axis
-from flowc.codegen.cpu.contractions.launching import ALIGNMENT, Finish, launch_of, pack_launch
+from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.cpu.convolution import ConvSpec, conv_source, pack_pointwise, pointwise_source
 from flowc.codegen.cpu.depthwise import (
@@ -50,7 +50,7 @@ class Convolved:
     inner: Node
     outer: dict[Value, Value]
     shape: TileShape
-    finish: Finish
+    finish: BlockFinish
     target: CpuTarget
 
     @property

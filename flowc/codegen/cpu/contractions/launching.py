@@ -39,7 +39,7 @@ NARROW = 32  # columns: fewer of them take about as long
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class BlockFinish:
     """What follows a finished block: an epilogue and the faults it may report."""
 
     epilogue: Epilogue | None = None
@@ -74,7 +74,7 @@ def launch_of(
     source: ContractionSource,
     operands: dict[str, Operand],
     ints: dict[str, Dim],
-    finish: Finish | None,
+    finish: BlockFinish | None,
     workspace: Dim = 0,
 ) -> Launch:
     """A launch from operands and ints by argument name."""

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from flowc.codegen.cpu.blocked import LeftOperand
-from flowc.codegen.cpu.contractions.launching import ALIGNMENT, Finish, launch_of, pack_launch
+from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
 from flowc.codegen.cpu.convolution import is_product_of_pixels, pack_pointwise, pointwise_source
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
@@ -29,7 +29,7 @@ def matmul_launches(
     lowering: MatMul,
     outer: dict[Value, Value],
     shape: TileShape,
-    finish: Finish,
+    finish: BlockFinish,
 ) -> tuple[Launch, ...]:
     *left, b = (outer[v] for v in inner.inputs)
     (*a_batch, a0, a1), (*b_batch, b0, b1) = left[0].dims, b.dims
