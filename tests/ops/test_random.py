@@ -347,3 +347,20 @@ def test_absurdly_many_bits_of_xla_are_refused(algorithm: int) -> None:
         assert session.run(drawn[0]).tolist() == [5, 7 + steps]  # no number is drawn for it
         with pytest.raises(tf.errors.ResourceExhaustedError):
             session.run(drawn[1])
+
+
+@pytest.mark.parametrize("is_fed", [False, True])
+def test_parameters_that_no_distribution_has(is_fed: bool) -> None:
+    """What TensorFlow gives; shapes above -2/3 are drawn as others."""
+    alphas, rates = [-np.inf, -2.0, 0.0, np.nan], [-np.inf, -1000.0, 0.0]
+    with tf.Graph().as_default(), tf.Session() as session:
+        given = [tf.constant(x, tf.float32) for x in (alphas, rates)]
+        if is_fed:
+            given = [tf.placeholder_with_default(x, [None]) for x in given]
+        draws: Any = tf.random
+        ops: Any = tf.raw_ops
+        gamma = ops.StatelessRandomGammaV2(shape=[2, 4], seed=[1, 2], alpha=given[0])
+        poisson = draws.stateless_poisson([2, 3], seed=[1, 2], lam=given[1], dtype=tf.float32)
+        found = session.run([gamma, poisson])
+    np.testing.assert_array_equal(found[0], [[np.nan, np.nan, 0, np.nan]] * 2)
+    assert not found[1].any()

@@ -88,6 +88,9 @@ def gamma(
             found = uniform_f64(w2, w3)
             found = -log1p_f64(-found)
             drawing = False
+        if not d > 0:
+            found = c
+            drawing = False
         while drawing:
             x = first_normal
             if normals == 0:
@@ -113,8 +116,6 @@ def gamma(
                             key, counter, step, uniforms, first_uniform
                         )
                         found *= pow_f64(u, f64(1) / a)
-            if not a > 0:
-                drawing = False
         out[(i - kind * samples) * kinds + kind] = found
 
 
@@ -133,7 +134,7 @@ def poisson(
         found = f64(0)
         drawing = True
         if not (rate >= 0 and rate < f64(1e300)):
-            found = rate - rate if rate < 0 else rate
+            found = f64(0) if rate < 0 else rate
             drawing = False
         few = rate < 10
         least = exp_f64(-rate)

@@ -80,6 +80,8 @@ def _gamma_number(stream: Stream, alpha: float) -> float:
     if alpha == 1:
         return -math.log1p(-stream.uniform())
     d = alpha + (2 / 3 if alpha < 1 else -1 / 3)
+    if not d > 0:
+        return math.nan
     c = 1 / 3 / math.sqrt(d)
     while True:
         x = stream.normal()
@@ -88,10 +90,15 @@ def _gamma_number(stream: Stream, alpha: float) -> float:
             continue
         u = stream.uniform()
         if u < 1 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d * (1 - v + math.log(v)):
-            return d * v * (stream.uniform() ** (1 / alpha) if alpha < 1 else 1.0)
+            if alpha >= 1:
+                return d * v
+            with np.errstate(divide="ignore", over="ignore"):  # of 0 and near it
+                return d * v * float(np.power(stream.uniform(), np.divide(1, alpha)))
 
 
 def _poisson_number(stream: Stream, rate: float) -> float:
+    if not 0 <= rate < 1e300:
+        return 0.0 if rate < 0 else rate
     if rate < 10:
         left, count = stream.uniform(), 0.0
         while left > math.exp(-rate):
