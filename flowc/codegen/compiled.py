@@ -179,6 +179,14 @@ class CompiledProgram:
         return weights_image(self.weights, self.metadata.weights_bytes)
 
 
+Pieces = list[tuple[int, np.ndarray]]
+
+
+def joined(pieces: Pieces, size: int) -> Pieces:
+    """As one piece, which is what runs read; none stays none."""
+    return [(0, weights_image(pieces, size))] if pieces else []
+
+
 def weights_image(pieces: Sequence[tuple[int, np.ndarray]], size: int) -> np.ndarray:
     """The pieces at their offsets in an aligned array of `size` bytes, zeros between them; the
     piece itself where it is one."""

@@ -25,7 +25,7 @@ from flowc.codegen.compiled import (
     ProgramMetadata,
     TracedStep,
     Work,
-    weights_image,
+    joined,
 )
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
@@ -156,10 +156,8 @@ def compile_program(
         loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
         speed = 1 if loops else 0
         driven = threads.submit(driver_object, driver.text, target.processor, speed=speed)
-        pieces = weights.pieces
-        if pieces and not keeps_values:
-            # As one piece, which is what runs read; copied while kernels are compiled.
-            pieces = [(0, weights_image(pieces, weights.size))]
+        # Copied while kernels are compiled.
+        pieces = weights.pieces if keeps_values else joined(weights.pieces, weights.size)
         # What kernels share is equal bytes.
         made = (*dict.fromkeys(chain.from_iterable(objects)), driven.result())
         if on_device:

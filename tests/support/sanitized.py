@@ -27,6 +27,7 @@ from partitions import PartitionedProgram, bits
 from flowc import compiler
 from flowc.cache.disk import DiskCache
 from flowc.cache.store import KernelCache
+from flowc.codegen import program as compiled_program
 from flowc.codegen.link import jit
 from flowc.codegen.llvm import compile as llvm_compile
 from flowc.ir.dims import Dim
@@ -132,6 +133,8 @@ class Sanitizer:
             mock.patch.object(llvm_compile, "optimized_module", optimized),
             mock.patch.object(compiler, "kernel_cache", lambda: kernels),
             mock.patch.object(planner, "_Pools", _ExactPools),
+            # What stands between constants is told by their pieces.
+            mock.patch.object(compiled_program, "joined", lambda pieces, _: pieces),
             mock.patch.object(jit, "_load_runtime", self._exact_arena(jit._load_runtime)),
         ):
             yield
