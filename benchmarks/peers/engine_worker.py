@@ -16,6 +16,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,7 @@ TARGET = "FLOWC_PEERS_TARGET"
 
 class Flowc:
     def __init__(self, threads: int) -> None:
-        import flowc
-
-        self.version, self._threads = flowc.__version__, threads
+        self.version, self._threads = version("flowc"), threads  # flowc.__version__ is an API's
 
     def open(self, folder: Path, feeds: Feeds, fetches: list[str]) -> Run:
         from flowc.importer import load_graph
