@@ -212,3 +212,11 @@ def test_what_has_no_place_makes_no_nan_of_infinity(fed: bool) -> None:
         found = session.run(product, {right: dense} if fed else {})
     wanted = [[[4.0, 6.0], [np.inf, 2.0]], [[8.0, 10.0], [0.0, 0.0]]]
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_products_of_more_rows_than_32_bits_count_are_compiled() -> None:
+    sparse = {"a_indices": [[2**31, 1]], "a_values": [1.0], "a_shape": [2**31 + 1, 2]}
+    with tf.Graph().as_default() as graph:
+        b = tf.placeholder(tf.float32, [2, 1])
+        y = raw_ops.SparseTensorDenseMatMul(**sparse, b=b)
+    assert len(tf.compile(graph, fetches=[y]).outputs) == 1

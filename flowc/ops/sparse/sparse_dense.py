@@ -77,7 +77,7 @@ def _build_product(b: Builder, node: Node) -> Value:
         )
     )
     parts = b.mul(b.reshape(values, (indices.dims[0], 1)), b.gather(dense, columns, np.int32(0)))
-    return b.unsorted_segment_sum(parts, rows, b.scalar_size(node.output.dims[0]))
+    return b.unsorted_segment_sum(parts, rows, b.scalar_size(node.output.dims[0], dtypes.i64))
 
 
 def _product_gradient(b: Any, node: Node, dy: Any) -> Any:
