@@ -27,8 +27,9 @@ _NARROW = (dtypes.f16, dtypes.bf16)
 
 def decompose(c: Computation, options: Options) -> Computation:
     """What an op expands to may expand again."""
-    of_gpu = (KERNEL_OF_GPU, *(rule for rule in RULES if rule is not REPEAT_CHANNELS))
-    return apply_rewrites(c, of_gpu if options.has_gpu else RULES, ordered=True)
+    left_out = OF_PROCESSORS if options.has_gpu else (PHASES_FOR_WINOGRAD,) if options.exact else ()
+    rules = tuple(rule for rule in RULES if rule not in left_out)
+    return apply_rewrites(c, (KERNEL_OF_GPU, *rules) if options.has_gpu else rules, ordered=True)
 
 
 def _kernel_of_gpu(m: Match) -> Sequence[Value] | None:
@@ -100,21 +101,27 @@ def _costs_less_plain(node: Node, lowering: Convolution) -> bool:
     *window, channels, inputs = node.inputs[1].dims
     if not (isinstance(channels, int) and isinstance(inputs, int)):
         return False
-    of_phase = tuple(int(ceildiv(n, s)) for n, s in zip(window, lowering.strides))
-    if of_phase in WINOGRAD_WINDOWS and _fills_tiles(node, channels, inputs):
-        return True  # half of the multiplications, or less
-    taps = math.prod(of_phase)
+    taps = math.prod(int(ceildiv(n, s)) for n, s in zip(window, lowering.strides))
     zeros = taps - math.prod(int(n) for n in window) / math.prod(lowering.strides)
     few = channels <= MANY_CHANNELS and zeros * channels * inputs <= WRITTEN
     return few or channels < FEW_CHANNELS
 
 
-def _fills_tiles(node: Node, channels: int, inputs: int) -> bool:
-    """Whether a processor has a Winograd convolution for what all phases are together."""
-    image = node.inputs[0]
+def _has_winograd_phases(m: Match) -> bool:
+    """Whether all phases of a transposed convolution are one that Winograd's algorithm computes,
+    with half of the multiplications or less."""
+    node, lowering = m.node, m.node.lowering
+    assert isinstance(lowering, Convolution)
+    image, weights = node.inputs
+    if not (lowering.transposed and image.type.dtype is dtypes.f32 and _has_phases(node, lowering)):
+        return False
+    *window, channels, inputs = weights.dims
+    if not (isinstance(channels, int) and isinstance(inputs, int)):
+        return False
+    of_phase = tuple(int(ceildiv(n, s)) for n, s in zip(window, lowering.strides))
     pixels = math.prod(d for d in image.dims[1:-1] if isinstance(d, int))
     fill = channels % WHOLE_CHANNELS == inputs % WHOLE_CHANNELS == 0
-    return image.type.dtype is dtypes.f32 and fill and pixels >= MANY_PIXELS
+    return of_phase in WINOGRAD_WINDOWS and fill and pixels >= MANY_PIXELS
 
 
 def _has_phases(node: Node, lowering: Convolution) -> bool:
@@ -273,11 +280,16 @@ CONVOLUTION = Pattern(lowerings=(Convolution,))
 PRODUCT = Pattern(lowerings=(MatMul,))
 
 KERNEL_OF_GPU = Rewrite("kernel_of_gpu", Pattern(), _kernel_of_gpu)  # of others' ops alone
-# For vectors: lanes of a GPU take channels one by one.
+# For vectors: lanes of a GPU take channels one by one, and it has no Winograd convolutions.
 REPEAT_CHANNELS = Rewrite("repeat_channels", CONVOLUTION, _repeated_channels, _has_multiplier)
+PHASES_FOR_WINOGRAD = Rewrite(
+    "phases_for_winograd", CONVOLUTION, _plain_convolution, _has_winograd_phases
+)
+OF_PROCESSORS = (REPEAT_CHANNELS, PHASES_FOR_WINOGRAD)
 RULES = (
     Rewrite("expand_composed", Pattern(lowerings=(Decompose,)), _expanded),
     Rewrite("widen_halves", KERNEL, _widened, _is_narrow),
+    PHASES_FOR_WINOGRAD,
     Rewrite("plain_convolution", CONVOLUTION, _plain_convolution, _is_plain),
     REPEAT_CHANNELS,
     Rewrite("split_complex_product", PRODUCT, _real_products, _is_complex),
