@@ -2,7 +2,8 @@
 
 In: the cases of `cases.py`, and folders of models (`graph.pb`, `saved_model` or `model.meta`, with
 `ref_case0.npz`). Out: for each a folder with `graph.pb` (frozen), `case.npz` (`in_0`, ... and
-TensorFlow's `out_0`, ...), `model.onnx` where tf2onnx can convert it, and at last `case.json`.
+TensorFlow's `out_0`, ...), `model.onnx` where tf2onnx can convert it, at last `case.json`; for
+networks and models `wide.npz`, too: what TensorFlow computes in f64 (`wide_0`, ...), or why not.
 Invariant: a folder with `case.json` is whole, and is not made again.
 """
 
@@ -31,6 +32,7 @@ from case import Case
 from cases import cases
 from model_session import open_model
 from tensorflow.python.framework import convert_to_constants  # type: ignore[attr-defined]
+from widen import NotWidened, widened
 
 v1 = tf.compat.v1
 OPSET = 18
@@ -60,6 +62,9 @@ def main() -> None:
         else:
             _make(options.out / name, prepare)
     ready = [n for n in makers if _is_ready(options.out / n)]
+    for name in ready:
+        if name in large and not (options.out / name / "wide.npz").exists():
+            _write_wide(options.out / name)
     (options.out / "names.json").write_text(json.dumps(ready))
 
 
@@ -126,6 +131,30 @@ def _write(
         "no_onnx": _convert(out, graph, feeds, fetches),
     }
     (out / "case.json").write_text(json.dumps(case, indent=1) + "\n")
+
+
+def _write_wide(out: Path) -> None:
+    """What f64 gives. Random numbers would be others, and then nobody's results are near."""
+    case = json.loads((out / "case.json").read_text())
+    narrow = v1.GraphDef.FromString((out / "graph.pb").read_bytes())
+    held: dict[str, Any] = {}
+    try:
+        graph = widened(narrow)
+        with (
+            v1.Session(graph=v1.Graph()) as session,
+            np.load(out / "case.npz", allow_pickle=True) as data,
+        ):
+            tf.import_graph_def(graph, name="")
+            feeds = {name: _wide(data[f"in_{i}"]) for i, name in enumerate(case["feeds"])}
+            results = session.run(case["fetches"], feeds)
+        held |= {f"wide_{i}": a for i, a in enumerate(results)}
+    except (NotWidened, ValueError, tf.errors.OpError) as error:
+        held["failed"] = np.array(f"{type(error).__name__}: {error}"[:300])
+    np.savez(out / "wide.npz", **held)
+
+
+def _wide(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array.astype(np.float64) if array.dtype == np.float32 else array
 
 
 def _convert(out: Path, graph: Any, feeds: Sequence[str], fetches: Sequence[str]) -> str:

@@ -39,8 +39,10 @@ def markdown_of(found: Mapping[str, Any]) -> str:
         " from opening the graph to our first result, with an empty cache (layers share a process,"
         " so that the first of them takes more). `error`: the greatest difference from TensorFlow's"
         f" results beside their greatest element, ours and the worst peer's; over {BOUND} an engine"
-        " is no peer. Other targets than native hold for the libraries of TensorFlow and OpenVINO,"
-        " too; ONNX Runtime always uses what it finds.",
+        " is no peer. `f64`: the same beside what TensorFlow computes in f64, ours and the peers',"
+        " least and greatest. With XLA, `first` has its seconds behind ours. Other targets than"
+        " native hold for the libraries of TensorFlow and OpenVINO, too; ONNX Runtime always uses"
+        " what it finds.",
     ]
     for threads, target in dict.fromkeys((r["threads"], r["target"]) for r in rows):
         part = [r for r in rows if (r["threads"], r["target"]) == (threads, target)]
@@ -102,7 +104,8 @@ def _geometric(values: Sequence[float]) -> float:
 
 def _table(rows: Sequence[Row]) -> list[str]:
     names = list(_versions(rows))
-    head = ["", *names, "ahead", "minima", "first", "error"]
+    wide = any(e.get("wide_error") is not None for r in rows for e in r["engines"].values())
+    head = ["", *names, "ahead", "minima", "first", "error", *(["f64"] if wide else [])]
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     for row in rows:
         engines = row["engines"]
@@ -110,10 +113,22 @@ def _table(rows: Sequence[Row]) -> list[str]:
         ratios = [ahead(row, figure) for figure in ("median_ms", "min_ms")]
         cells += ["" if r is None else f"{r:.2f}" for r in ratios]
         ours = engines["flowc"]
-        cells.append(f"{ours['first_s']:.2f}" if "first_s" in ours else "")
+        first = [e["first_s"] for e in (ours, engines.get("xla", {})) if "first_s" in e]
+        cells.append(" / ".join(f"{seconds:.2f}" for seconds in first))
         others = [e["error"] for n, e in engines.items() if n != "flowc" and "error" in e]
         known = [ours["error"]] if "error" in ours else []
         cells.append(" / ".join(f"{e:.0e}" for e in (*known, max(others, default=0.0))))
+        if wide:
+            errors = {
+                n: e for n in names if (e := engines.get(n, {}).get("wide_error")) is not None
+            }
+            own = errors.pop("flowc", None)
+            ends = (
+                []
+                if own is None or not errors
+                else [own, min(errors.values()), max(errors.values())]
+            )
+            cells.append(" / ".join(f"{e:.1e}" for e in ends))
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 

@@ -37,6 +37,17 @@ def test_who_gives_other_results_is_no_peer() -> None:
     assert "- behind, wrong: no kernel for a\\|b" in text
 
 
+def test_errors_beside_f64_and_first_results_beside_xla() -> None:
+    engines = {"flowc": (1.0, 2e-6), "right": (2.0, 1e-6), "xla": (8.0, 4e-6)}
+    row = _row(
+        "net", **{n: _engine(2) | {"first_s": s, "wide_error": e} for n, (s, e) in engines.items()}
+    )
+    unknown = _row("other", flowc=_engine(2) | {"wide_error": None}, right=_engine(2))
+    text = markdown_of({"machine": described_machine(), "rows": [row, unknown]})
+    assert "| 1.00 / 8.00 | 0e+00 / 0e+00 | 2.0e-06 / 1.0e-06 / 4.0e-06 |" in text
+    assert "| 1.00 | 0e+00 / 0e+00 |  |" in text
+
+
 def test_where_the_time_of_a_run_goes() -> None:
     """Winograd's more than the peak counts as the peak, a kernel without figures as nothing."""
     kernels = [
