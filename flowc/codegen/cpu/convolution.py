@@ -38,6 +38,9 @@ from flowc.codegen.cpu.blocked import (
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.llvm.vector_ir import (
+    I8,
+    I64,
+    Counter,
     Index,
     Routine,
     Value,
@@ -210,19 +213,40 @@ def _emit_pointwise(b: ir.IRBuilder, args: Values, shape: TileShape, rest: int) 
     channels, y_stride, rows, columns = indices(b, args[3:])
     left = columns % shape.columns
     whole = columns - left
+    fetched = Fetched(b)
     with counted_loop(b, whole, shape.columns) as j:
         panel = (x, offset(w, j * channels), offset(y, j), channels, y_stride)
-        _emit_panel(b, panel, rows, shape, shape.columns)
+        fetched.begin(offset(w, (j + shape.columns) * channels), rows, shape, shape.columns)
+        _emit_panel(b, panel, rows, shape, shape.columns, fetched)
     if rest:
         with b.if_then(left.compare(">", 0)):
             panel = (x, offset(w, whole * channels), offset(y, whole), channels, y_stride)
-            _emit_panel(b, panel, rows, shape, rest)
+            fetched.begin(offset(w, columns * channels), rows, shape, rest)
+            _emit_panel(b, panel, rows, shape, rest, fetched)
 
 
 Panel = tuple[Value, Value, Value, Index, Index]
 
 
-def _emit_panel(b: ir.IRBuilder, panel: Panel, rows: Index, shape: TileShape, columns: int) -> None:
+class Fetched:
+    def __init__(self, b: ir.IRBuilder) -> None:
+        self.b = b
+        self.at, self.step = Counter(b, 0), Counter(b, 0)
+
+    def begin(self, panel: Value, rows: Index, shape: TileShape, columns: int) -> None:
+        self.at.set(Index(self.b, self.b.ptrtoint(panel, I64)))
+        tiles = rows.ceil_div(_height(shape, columns)).most(1)
+        self.step.set(Index(self.b, i64(columns * shape.dtype.size)) // tiles)
+
+    def emit(self) -> None:
+        pointer = self.b.inttoptr(self.at.get().value, I8.as_pointer())
+        prefetch(self.b, pointer, level=2)
+        self.at.add(self.step.get())
+
+
+def _emit_panel(
+    b: ir.IRBuilder, panel: Panel, rows: Index, shape: TileShape, columns: int, fetched: Fetched
+) -> None:
     """The last tile, a lower one where few rows are left, is moved back to end where the rows end:
     sums are computed twice alike."""
     height = _height(shape, columns)
@@ -232,15 +256,21 @@ def _emit_panel(b: ir.IRBuilder, panel: Panel, rows: Index, shape: TileShape, co
             is_low = b.and_(left.compare(">", 0), left.compare("<=", low))
             stop = Index(b, b.select(is_low, (rows - left).value, rows.value))
             with counted_loop(b, stop, height) as i:
-                _pointwise_tile(b, panel, i.least(rows - height), height, shape, columns)
+                _pointwise_tile(b, panel, i.least(rows - height), height, shape, columns, fetched)
             with b.if_then(is_low):
-                _pointwise_tile(b, panel, rows - low, low, shape, columns)
+                _pointwise_tile(b, panel, rows - low, low, shape, columns, fetched)
         with few, counted_loop(b, rows) as i:
-            _pointwise_tile(b, panel, i, 1, shape, columns)
+            _pointwise_tile(b, panel, i, 1, shape, columns, fetched)
 
 
 def _pointwise_tile(
-    b: ir.IRBuilder, panel: Panel, first: Index, height: int, shape: TileShape, columns: int
+    b: ir.IRBuilder,
+    panel: Panel,
+    first: Index,
+    height: int,
+    shape: TileShape,
+    columns: int,
+    fetched: Fetched,
 ) -> None:
     """Rows `first ... first + height` of C = A x B, of which A is read where it stands.
 
@@ -261,6 +291,7 @@ def _pointwise_tile(
         for column, _ in vectors:
             prefetch(b, b.gep(following, [i64(column)]), write=True)
     with counted_loop(b, channels) as k:
+        fetched.emit()
         weights = offset(w, k * columns)
         factors = [
             load_vector(b, b.gep(weights, [i64(column)]), lanes, size) for column, lanes in vectors

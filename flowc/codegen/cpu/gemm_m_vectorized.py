@@ -122,8 +122,10 @@ def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
                 offset(panels, (first + j) * k),
                 left,
                 offset(scratch, j * width),
+                panels,
                 k,
                 width,
+                0,
                 0,
             )
             emit_by_size(

@@ -26,6 +26,7 @@ from flowc.codegen.llvm.vector_ir import (
     Value,
     Values,
     broadcast,
+    byte_offset,
     counted_loop,
     element_type,
     index_range,
@@ -54,8 +55,8 @@ __all__ = [
 class Operands:
     """Where the elements stand that sums are made of: [i, k] of the block at `k * step + i *
     stride`, [k, j] of the panel at `k * width + j`. How many bytes ahead of what is multiplied
-    each of the two is fetched into the cache: 0 does not ask for it. With `lines` the block is
-    several, in groups, whose sums follow each other; sums take the numbers and steps of both."""
+    each of the two is fetched into the first cache: 0 does not ask for it. With `lines` the block
+    is several, in groups, whose sums follow each other; sums take the numbers and steps of both."""
 
     step: int
     stride: int
@@ -66,17 +67,18 @@ class Operands:
 
 
 def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) -> Routine:
-    """`sums(block, panel, c, depth, c_stride, accumulate, ...)`: C[rows, columns] (+)= block x
+    """`sums(block, panel, c, next, depth, c_stride, accumulate, next_step, ...)`: C[rows, columns]
 
-    panel; behind these, with `operands.lines`, `groups, group_step, lines, line_step`. Columns are
-    whole vectors and at most a half.
+    (+)= block x panel; behind these, with `operands.lines`, `groups, group_step, lines, line_step`.
+    Columns are whole vectors and at most a half. At each step of the depth, the line of `next` that
+    stands `next_step` bytes behind the one before is fetched into the second cache.
     """
     o = operands
     emit, name = (_emit_line_sums, "line_sums") if o.lines else (_emit_sums, "sums")
     return Routine(
         f"{name}.{shape.dtype}.{rows}x{columns}.{o.step}.{o.stride}.{o.width}",
         shape.dtype,
-        "pppiii" + _kinds(o),
+        "ppppiiii" + _kinds(o),
         lambda b, values: emit(b, values, shape, rows, _vectors(shape, columns), operands),
     )
 
@@ -106,21 +108,22 @@ def _emit_line_sums(
 ) -> None:
     """C[rows, vectors] (+)= the sum of lines[rows, depth] x panel[depth, vectors], the panel of a
     line behind that of the one before; all sums in registers."""
-    block, panel, c, depth, c_stride, accumulate = args[:6]
-    groups, group_step, lines, line_step = indices(b, args[6:])
+    block, panel, c, following, depth, c_stride, accumulate, next_step = args[:8]
+    groups, group_step, lines, line_step = indices(b, args[8:])
     size, element = shape.dtype.size, element_type(shape.dtype)
     kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
     with b.goto_entry_block():
         sums = [[b.alloca(kind) for kind in kinds] for _ in range(rows)]
     for kind, total in (pair for row in sums for pair in zip(kinds, row)):
         b.store(ir.Constant(kind, None), total)
-    place = Counter(b, 0)
+    place, fetched = Counter(b, 0), Counter(b, 0)
     with counted_loop(b, groups) as group, counted_loop(b, lines) as line:
         first = offset(block, group * group_step + line * line_step)
         with counted_loop(
             b, Index(b, depth), unrolled=steps_of_iteration(rows * len(vectors))
         ) as k:
             row_of_panel, seen = offset(panel, place.get()), offset(first, k * o.step)
+            prefetch(b, byte_offset(following, fetched.get()), level=2)
             columns = [
                 load_vector(b, b.gep(row_of_panel, [i64(j)]), lanes, size) for j, lanes in vectors
             ]
@@ -130,6 +133,7 @@ def _emit_line_sums(
                     wide = broadcast(b, seen_of_row, lanes)
                     b.store(multiply_add(b, wide, column, b.load(total)), total)
             place.add(o.width)
+            fetched.add(Index(b, next_step))
     results = [[b.load(total) for total in row] for row in sums]
     _emit_sum_stores(b, results, vectors, (c, c_stride, accumulate), size)
 
@@ -143,7 +147,7 @@ def _emit_sums(
     o: Operands,
 ) -> None:
     """C[rows, vectors] (+)= block[rows, depth] x panel[depth, vectors], all sums in registers."""
-    block, panel, c, depth, c_stride, accumulate = args
+    block, panel, c, following, depth, c_stride, accumulate, next_step = args
     size, element = shape.dtype.size, element_type(shape.dtype)
     kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
     entry = b.block
@@ -156,6 +160,7 @@ def _emit_sums(
     first = b.gep(block, [b.mul(k, i64(o.step))])
     _emit_prefetches(b, row_of_panel, o.panel_ahead, sum(lanes for _, lanes in vectors), size)
     _emit_prefetches(b, first, o.block_ahead, rows, size)
+    prefetch(b, byte_offset(following, Index(b, k) * Index(b, next_step)), level=2)
     totals: list[list[Value]] = []
     for i in range(rows):
         a = b.load(b.gep(first, [i64(i * o.stride)]))
@@ -221,8 +226,8 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operan
 
     a tile on the stack.
     """
-    block, panel, c = args[:3]
-    depth, c_stride, rows, columns, accumulate, *lines = indices(b, args[3:])
+    block, panel, c, following = args[:4]
+    depth, c_stride, rows, columns, accumulate, next_step, *lines = indices(b, args[4:])
 
     def sums(height: int, width: int) -> Routine:
         return sums_routine(shape, height, width, operands)
@@ -237,7 +242,7 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operan
         copy_rows.call(b, side, c, rows, columns, shape.columns, c_stride)
     target = b.select(direct, c, side)
     target_stride = b.select(direct, c_stride.value, i64(shape.columns))
-    passed = (block, panel, target, depth, target_stride, accumulate, *lines)
+    passed = (block, panel, target, following, depth, target_stride, accumulate, next_step, *lines)
     whole = lambda h: sums(h, shape.columns).call(b, *passed)
     narrow = lambda w: sums(shape.rows, w).call(b, *passed)
     if shape.widths:
@@ -288,16 +293,20 @@ def emit_by_size(
 def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands) -> None:
     """Panels outside, tiles inside: a panel stays in the first caches for a whole block.
 
-    As few tiles as can be share its rows evenly.
+    As few tiles as can be share its rows evenly. Each fetches its share of what is multiplied
+    behind this panel: the same steps of the next one, or the next steps of the first. A core waits
+    for few lines at a time, so that weights come from beyond the second cache as fast as they are
+    multiplied only if they come all the time, and not with the first tile of their panel.
     """
     block, panels, c = args[:3]
     inner, depth, c_stride, *bounds = indices(b, args[3:10])
-    further = args[10:]
+    accumulate, *lines = indices(b, args[10:])
+    steps = depth * lines[0] * lines[2] if operands.lines else depth
     row_begin, row_end, column_begin, column_end = bounds
     tile = Routine(
         f"tile{_suffix(shape, operands)}",
         shape.dtype,
-        "pppiiiii" + _kinds(operands),
+        "ppppiiiiii" + _kinds(operands),
         lambda inside, values: _emit_tile(inside, values, shape, operands),
     )
     count = row_end - row_begin
@@ -306,11 +315,20 @@ def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Oper
         columns = (column_end - j).least(shape.columns)
         panel = offset(panels, j * inner)
         step, _ = _tile_sizes(even, columns, shape)
+        is_last = b.and_((j + shape.columns).compare(">=", column_end), steps.compare("<", inner))
+        following = Counter(b, (j + shape.columns) * inner)
+        with b.if_then(is_last):
+            following.set(column_begin * inner + steps * shape.columns)
+        next_step = Index(b, i64(shape.columns * shape.dtype.size)) // count.ceil_div(step).most(1)
+        fetched = Counter(b, following.get() * shape.dtype.size)
         with index_range(b, row_begin, row_end, step) as i:
             rows = (row_end - i).least(step)
             rows_of_block = offset(block, (i - row_begin) * operands.stride)
             c_tile = offset(c, i * c_stride + j)
-            tile.call(b, rows_of_block, panel, c_tile, depth, c_stride, rows, columns, *further)
+            place = byte_offset(panels, fetched.get())
+            passed = (depth, c_stride, rows, columns, accumulate, next_step, *lines)
+            tile.call(b, rows_of_block, panel, c_tile, place, *passed)
+            fetched.add(next_step * steps)
 
 
 def _suffix(shape: TileShape, operands: Operands) -> str:

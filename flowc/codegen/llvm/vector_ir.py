@@ -97,6 +97,12 @@ def offset(pointer: Value, elements: Index | int) -> Value:
     return elements.b.gep(pointer, [elements.value])
 
 
+def byte_offset(pointer: Value, count: Index) -> Value:
+    """pointer + bytes; the builder is the index's."""
+    b = count.b
+    return b.bitcast(b.gep(b.bitcast(pointer, I8.as_pointer()), [count.value]), pointer.type)
+
+
 @contextmanager
 def counted_loop(
     b: ir.IRBuilder, count: Index, step: int = 1, *, unrolled: int = 1
@@ -173,11 +179,11 @@ def multiply_add(b: ir.IRBuilder, x: Value, y: Value, z: Value) -> Value:
     return b.call(function, [x, y, z])
 
 
-def prefetch(b: ir.IRBuilder, pointer: Value, write: bool = False) -> None:
-    """Fetch a cache line into the first level, to `write` it; any address is allowed."""
+def prefetch(b: ir.IRBuilder, pointer: Value, *, write: bool = False, level: int = 1) -> None:
+    """Fetch a cache line into a `level` of the cache, to `write` it; any address is allowed."""
     kind = ir.FunctionType(VOID, [I8.as_pointer(), I32, I32, I32])
     function = declare(b.module, "llvm.prefetch.p0i8", kind)
-    how, keep, data = (ir.Constant(I32, n) for n in (int(write), 3, 1))
+    how, keep, data = (ir.Constant(I32, n) for n in (int(write), 4 - level, 1))
     b.call(function, [b.bitcast(pointer, I8.as_pointer()), how, keep, data])
 
 

@@ -106,12 +106,15 @@ class WinogradSpec:
 
 
 def pack_winograd_weights(weights: Array, spec: WinogradSpec) -> Array:
-    """[*window, channels, n] -> [positions, panels, channels, columns]; the taps of the depth are
-    more channels."""
+    """[*window, channels, n] -> for each block of `COLUMNS` outputs [positions, panels, channels,
+    columns], as tasks read them, flat; the taps of the depth are more channels."""
     if weights.ndim == 5:
         depth, *window, channels, n = weights.shape
         weights = np.moveaxis(weights, 0, 2).reshape(*window, depth * channels, n)
-    return pack_gemm_b(spec.winograd.transformed_weights(weights), spec.shape)
+    packed = pack_gemm_b(spec.winograd.transformed_weights(weights), spec.shape)
+    panels = COLUMNS // spec.shape.columns
+    blocks = [packed[:, first : first + panels] for first in range(0, packed.shape[1], panels)]
+    return np.concatenate([block.ravel() for block in blocks])
 
 
 Pair = tuple[Index, Index]  # of the height and the width
@@ -215,16 +218,16 @@ def _channel_blocks(channels: Index, shape: TileShape) -> tuple[Index, Index]:
 
 def _emit_products(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
     products, inputs, weights = args[:3]
-    tiles, channels, n, column_begin, column_end = indices(b, args[3:])
+    tiles, channels, _, column_begin, column_end = indices(b, args[3:])
     shape, positions = spec.shape, spec.winograd.positions
-    panels = n.ceil_div(shape.columns) * shape.columns * channels
     blocks, step = _channel_blocks(channels, shape)
     zero = Index(b, i64(0))
     width = column_end - column_begin
+    panels = width.ceil_div(shape.columns) * shape.columns * channels
     with counted_loop(b, Index(b, i64(positions))) as position, counted_loop(b, blocks) as block:
         first = block * step
         source = offset(inputs, (block * positions + position) * spec.input_stride)
-        panel = position * panels + column_begin * channels + first * shape.columns
+        panel = column_begin * positions * channels + position * panels + first * shape.columns
         panels_routine(shape).call(
             b,
             source,
