@@ -19,13 +19,7 @@ from flowc import dtypes
 from flowc.codegen.cpu.blocked import Argument, ContractionSource, parts_of_blocks
 from flowc.codegen.cpu.contractions.cluster import contraction_launches
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
-from flowc.codegen.cpu.convolution import (
-    ConvSpec,
-    conv_source,
-    is_pointwise,
-    pack_pointwise,
-    pointwise_source,
-)
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
     channel_block,
@@ -44,6 +38,7 @@ from flowc.codegen.cpu.packing import (
     pack_conv_weights,
     pack_gemm_b,
 )
+from flowc.codegen.cpu.pointwise import is_pointwise, pack_pointwise, pointwise_source
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.ir.builder import Builder
@@ -481,6 +476,8 @@ def test_which_convolutions_read_pixels_where_they_are() -> None:
         (plain, (1, 1, 24, 49), symbol("m"), True),
         (plain, (1, 1, 1024, 8), 12544, True),
         (plain, (1, 1, 1025, 8), 12544, False),
+        (plain, (1, 1, 256, 64), 12544, True),
+        (plain, (1, 1, 257, 64), 12544, False),
         (plain, (1, 1, 24, 8), 49, True),
         (plain, (1, 1, 24, 8), 57, False),
         (plain, (1, 1, 24, 8), 0, True),
@@ -496,7 +493,8 @@ def test_which_convolutions_read_pixels_where_they_are() -> None:
 def test_which_products_read_their_rows_where_they_are() -> None:
     for m, n, k, entry in [
         (100, 17, 300, "pointwise_conv"),
-        (512, 512, 512, "pointwise_conv"),
+        (512, 512, 256, "pointwise_conv"),
+        (512, 512, 512, "gemm"),
         (57, 96, 300, "gemm"),  # too many rows computed twice
         (512, 96, 1025, "gemm"),
         (128, 3072, 768, "turned_gemm"),  # of weights that are not near

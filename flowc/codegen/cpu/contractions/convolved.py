@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flowc.codegen.cpu.blocked import ContractionSource, per_axis
 from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
-from flowc.codegen.cpu.convolution import ConvSpec, conv_source, pack_pointwise, pointwise_source
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
     channel_block,
@@ -26,10 +26,11 @@ from flowc.codegen.cpu.depthwise import (
 from flowc.codegen.cpu.packing import Array, pack_conv_weights
 from flowc.codegen.cpu.planar.blocks import PlanarBlock
 from flowc.codegen.cpu.planar.source import planar_source
+from flowc.codegen.cpu.pointwise import pack_pointwise, pointwise_source
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
 from flowc.codegen.cpu.winograd.ways import DEPTHWISE, POINTWISE, TRANSPOSED, conv_ways
-from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch
+from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, product
 from flowc.ir.layout import LAYOUTS
@@ -102,8 +103,8 @@ class Convolved:
         self, source: ContractionSource, weights: Array | Value | str, ints: dict[str, Dim],
         workspace: Dim = 0,
     ) -> Launch:  # fmt: skip
-        operands: dict[str, Any] = {"x": self.x, "y": self.node.outputs[0], "scratch": SCRATCH}
-        operands["weights"] = weights
+        operands: dict[str, Operand] = {"x": self.x, "y": self.node.outputs[0], "weights": weights}
+        operands["scratch"] = SCRATCH
         return launch_of(self.node, source, operands, self._sizes() | ints, self.finish, workspace)
 
     def _sizes(self) -> dict[str, Dim]:
