@@ -8,7 +8,8 @@ rows; here B is read once for all rows of a task, at an even pace, each element 
 multiply-adds. A is turned once a call. What tiles make is the transpose of C: several panels of it
 are turned back while they are in cache.
 
-Invariant: every element of C is one chain of multiply-adds in the order of the inner dimension.
+Invariant: every element of C is one chain of multiply-adds for each `shape.depth` steps of the
+inner dimension, added in their order: longer chains round worse.
 """
 
 from __future__ import annotations
@@ -115,17 +116,19 @@ def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     step, width = turned_columns(shape), Index(b, i64(turned_rows(shape)))
     operands = Operands(step, 1, turned_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES)
     widths = tuple(w for w in WIDTHS if w < step)
+    chains = k.ceil_div(shape.depth).most(1)  # no steps make one chain: C becomes 0
     with counted_loop(b, columns, _task_columns(shape)) as first:
         count = (columns - first).least(_task_columns(shape))
-        with counted_loop(b, count, step) as j:
+        with counted_loop(b, count, step) as j, counted_loop(b, chains) as number:
+            begin = number * shape.depth
             passed = (
-                offset(panels, (first + j) * k),
-                left,
+                offset(panels, (first + j) * k + begin * step),
+                offset(left, begin * width),
                 offset(scratch, j * width),
                 panels,
-                k,
+                (k - begin).least(shape.depth),
                 width,
-                0,
+                number,
                 0,
             )
             emit_by_size(

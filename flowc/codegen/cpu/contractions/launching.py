@@ -97,7 +97,8 @@ def launch_of(
 
 
 def _tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
-    """How many of a launch's tasks make a chunk: a small product is not shared among threads."""
+    """How many of a launch's tasks make a chunk: a small product is not shared among threads. To
+    read a byte of weights takes as long as a multiplication: few rows wait for them."""
     inner = product_in(node.attrs["body"])
     weights = inner.inputs[-1]
     match inner.lowering:
@@ -108,7 +109,8 @@ def _tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
         case _:
             depth = product(weights.dims[:-1])
     *rows, columns = inner.output.dims
-    work = maximum(1, product(rows) * maximum(columns, NARROW) * depth)
+    least_rows = inner.output.type.dtype.size
+    work = maximum(1, maximum(product(rows), least_rows) * maximum(columns, NARROW) * depth)
     enough = CPU_CHOICES.chunk_nanoseconds * MULTIPLICATIONS
     return maximum(1, floordiv(tasks * enough, work))
 
