@@ -183,6 +183,21 @@ def test_turned_products(name: str, bits: int) -> None:
             assert_close(c, expected, k)
 
 
+def test_tiles_read_no_rows_that_memory_held_before() -> None:
+    """What fills the last tile of a block is zeros: sums of subnormal numbers take long."""
+    shape = shape_for(dtypes.f32, 512)
+    for m, n, read in [(1, 32, 1), (1, 10, 1), (5, 32, 7), (5, 10, 14), (18, 64, 18), (23, 42, 28)]:
+        kernel = Compiled(gemm_source(GemmSpec(shape)))  # scratch is NaN
+        x, w = values((m, 40), dtypes.f32), values((40, n), dtypes.f32, 1)
+        sizes = {"batch": 1, "m": m, "n": n, "k": 40, "a_stride": 40, "parts": 1, "c_stride": n}
+        packed = pack_gemm_b(w, shape)
+        kernel(x, packed, np.zeros((m, n), np.float32), a_batch=0, b_batch=0, **sizes)
+        start = -kernel.scratch.ctypes.data % 64 // 4
+        rows = kernel.scratch[start:].view(np.float32)[: 28 * shape.row_stride].reshape(28, -1)
+        assert not rows[m:read].any()
+        assert np.isnan(rows[read:]).all()
+
+
 @pytest.mark.parametrize(("name", "bits"), [("f32", 512), ("f32", 256), ("f32", 128), ("f64", 512)])
 def test_products_of_pieces(name: str, bits: int) -> None:
     dtype = dtypes.as_dtype(name)

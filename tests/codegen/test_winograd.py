@@ -337,7 +337,7 @@ def test_a_cluster_is_one_kernel_that_shares_tasks() -> None:
         assert launch.total == tasks
         assert launch.epilogue is not None
         if not exact:
-            assert launch.scratch == 4 * (64 + 32 + 36 * (28 * 32 + 16 + 28 * 400))
+            assert launch.scratch == 4 * (64 + 32 + 36 * (28 * 32 + 16 + 28 * 400) + 14 * 400)
 
 
 @pytest.mark.parametrize("batch", [1, symbol("batch")])

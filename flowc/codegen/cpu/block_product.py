@@ -13,7 +13,7 @@ from llvmlite import ir
 from flowc.codegen.cpu.block_copy import copy_rows_routine, transpose_routine
 from flowc.codegen.cpu.gather import patches_routine
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.cpu.tiles import panels_routine
+from flowc.codegen.cpu.tiles import clear_rows_read, panels_routine
 from flowc.codegen.llvm.vector_ir import (
     Index,
     Routine,
@@ -54,6 +54,7 @@ def _emit_gemm(
             move.call(b, block, source, rows, depth, shape.row_stride, strides[0])
         else:
             _gather_pieces(b, block, zip(left, strides), begin, depth, row_begin, rows, shape)
+        clear_rows_read(b, block, rows, bounds[3] - bounds[2], shape)
         first = offset(panels, begin * shape.columns)
         panels_routine(shape).call(b, block, first, c, k, depth, c_stride, *bounds, number)
 
@@ -99,6 +100,7 @@ def _emit_conv(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) -> No
         span = (channels - first).least(channel_step)
         window = (*bounds[:2], tap_begin, tap_end, span, x_stride, x_channel + first)
         patches_routine(shape, rank).call(b, block, x, *window, *sizes)
+        clear_rows_read(b, block, bounds[1] - bounds[0], bounds[3] - bounds[2], shape)
         k_begin, depth = tap_begin * channels + first, (tap_end - tap_begin) * span
         panel = offset(panels, k_begin * shape.columns)
         inner = taps * channels

@@ -39,8 +39,13 @@ class TileShape:
         return (self.rows, *(height for height in HEIGHTS if height < self.rows))
 
     @property
+    def narrow_heights(self) -> tuple[int, ...]:
+        """The heights of narrower tiles."""
+        return tuple(dict.fromkeys((self.rows, 1)))
+
+    @property
     def widths(self) -> tuple[int, ...]:
-        """The columns of narrower tiles, which are all of the full height."""
+        """The columns of narrower tiles."""
         half = self.lanes // 2
         widths = (self.lanes + half, self.lanes) if half else (self.lanes,)
         return tuple(width for width in widths if width < self.columns)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from flowc.codegen.cpu.block_copy import copy_rows_routine
+from flowc.codegen.cpu.block_copy import copy_rows_routine, zero_run_routine
 from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, TileShape, tile_shape
 from flowc.codegen.llvm.loop_metadata import unroll
 from flowc.codegen.llvm.vector_ir import (
@@ -43,6 +43,7 @@ from flowc_runtime.native.writer import i64
 __all__ = [
     "Operands",
     "TileShape",
+    "clear_rows_read",
     "emit_by_size",
     "least_size",
     "panels_routine",
@@ -244,7 +245,8 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operan
     target_stride = b.select(direct, c_stride.value, i64(shape.columns))
     passed = (block, panel, target, following, depth, target_stride, accumulate, next_step, *lines)
     whole = lambda h: sums(h, shape.columns).call(b, *passed)
-    narrow = lambda w: sums(shape.rows, w).call(b, *passed)
+    heights = shape.narrow_heights
+    narrow = lambda w: emit_by_size(b, height, heights, lambda h: sums(h, w).call(b, *passed))
     if shape.widths:
         with b.if_else(width.compare("<", shape.columns), likely=False) as (thin, wide):
             with thin:
@@ -261,9 +263,31 @@ def _tile_sizes(rows: Index, columns: Index, shape: TileShape) -> tuple[Index, I
     """The height and the width of the tile for so many rows and columns that are left."""
     b = rows.b
     width = least_size(columns, (shape.columns, *shape.widths))
-    lower = least_size(rows, shape.heights)
     is_whole = width.compare("==", shape.columns)
-    return Index(b, b.select(is_whole, lower.value, i64(shape.rows))), width
+    lower, narrow = least_size(rows, shape.heights), least_size(rows, shape.narrow_heights)
+    return Index(b, b.select(is_whole, lower.value, narrow.value)), width
+
+
+def clear_rows_read(
+    b: ir.IRBuilder, block: Value, rows: Index, columns: Index, shape: TileShape
+) -> None:
+    """Zeros behind the rows of a block, as far as tiles for so many columns read. They make sums
+    that nobody reads, but of what memory held before: of subnormal numbers, among others, with
+    which a multiply-add may take a hundred times as long."""
+    of_last_panel = (columns - 1) % shape.columns + 1
+    widths = of_last_panel, columns.least(shape.columns)
+    read = _rows_read(rows, widths[0], shape).most(_rows_read(rows, widths[1], shape))
+    left = offset(block, rows * shape.row_stride)
+    zero_run_routine(shape).call(b, left, (read - rows) * shape.row_stride)
+
+
+def _rows_read(rows: Index, columns: Index, shape: TileShape) -> Index:
+    """How many rows of a block the tiles of a panel with so many columns read."""
+    tiles = rows.ceil_div(shape.rows).most(1)
+    step, _ = _tile_sizes(rows.ceil_div(tiles), columns, shape)
+    before = (rows - 1).most(0) // step * step
+    last, _ = _tile_sizes(rows - before, columns, shape)
+    return before + last
 
 
 def least_size(needed: Index, sizes: Sequence[int]) -> Index:

@@ -41,7 +41,7 @@ from flowc.codegen.cpu.blocked import (
 )
 from flowc.codegen.cpu.packing import pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.cpu.tiles import panels_routine
+from flowc.codegen.cpu.tiles import clear_rows_read, panels_routine
 from flowc.codegen.cpu.winograd.transforms import Array, Winograd
 from flowc.codegen.llvm.vector_ir import (
     Counter,
@@ -98,10 +98,11 @@ class WinogradSpec:
         return self.tiles * COLUMNS + CACHE_LINE // self.shape.dtype.size
 
     def scratch_elements(self, channels: int) -> int:
-        """Zeros, the products and the transformed input, in blocks of channels."""
+        """Zeros, the products and the transformed input, in blocks of channels, behind which a tile
+        of the last part reads."""
         blocks = -(-channels // self.shape.depth)
         positions = self.winograd.positions
-        inputs = blocks * positions * self.input_stride
+        inputs = blocks * positions * self.input_stride + self.shape.rows * self.shape.row_stride
         return channels + COLUMNS + positions * self.product_stride + inputs
 
 
@@ -167,7 +168,7 @@ def _elements(
 def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
     inputs, zeros, x = args[:3]
     begin, end, in_h, in_w, tiles_h, tiles_w, pad_h, pad_w, *rest = indices(b, args[3:])
-    channels, stride, in_d, out_d, kernel_d, stride_d, dilation_d, pad_d, *dilations = rest
+    channels, stride, in_d, out_d, kernel_d, stride_d, dilation_d, pad_d, n, *dilations = rest
     apart = dilations[0], dilations[1]
     shape, winograd = spec.shape, spec.winograd
     lanes, size, sides = shape.lanes, shape.dtype.size, (winograd.h.side, winograd.w.side)
@@ -208,6 +209,10 @@ def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
                     left.set(step + count)
                 left.set(left.get() - count)
                 unseen.set(unseen.get() - count)
+    blocks, _ = _channel_blocks(kernel_d * channels, shape)
+    with counted_loop(b, blocks * winograd.positions) as block:
+        place = offset(inputs, block * spec.input_stride)
+        clear_rows_read(b, place, end - begin, n, shape)
 
 
 def _channel_blocks(channels: Index, shape: TileShape) -> tuple[Index, Index]:
@@ -328,7 +333,7 @@ def winograd_source(
                 winograd_input_{suffix}(
                     inputs, zeros, x, known_first, known_last, in_h, in_w, tiles_h, tiles_w,
                     pad_h, pad_w, channels, x_stride, in_d, out_d, kernel_d, stride_d, dilation_d,
-                    pad_d, dilation_h, dilation_w)
+                    pad_d, n, dilation_h, dilation_w)
             winograd_products_{suffix}(
                 products, advance(inputs, (first - known_first) * {shape.row_stride}), weights,
                 last - first, kernel_d * channels, n, column_begin, column_end)
@@ -388,7 +393,7 @@ def _symbols(spec: WinogradSpec) -> dict[str, Any]:
         "least": least,
         "ceil_div": ceil_div,
         "zero_run": zero_run_routine(spec.shape).intrinsic(),
-        f"winograd_input_{suffix}": _routine(spec, "input", "ppp" + "i" * 18, _emit_input),
+        f"winograd_input_{suffix}": _routine(spec, "input", "ppp" + "i" * 19, _emit_input),
         f"winograd_products_{suffix}": _routine(spec, "products", "pppiiiii", _emit_products),
         f"winograd_output_{suffix}": _routine(spec, "output", "ppp" + "i" * 10, _emit_output),
     }
