@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
+import numpy as np
 from llvmlite import ir
-from numba.core import bytecode, compiler, errors, funcdesc, interpreter, types
+from numba.core import bytecode, compiler, funcdesc, interpreter, types
 from numba.core import ir as numba_ir
 from numba.core.analysis import dead_branch_prune
 from numba.core.codegen import CodeLibrary, CPUCodeLibrary
@@ -239,16 +240,20 @@ def _typed(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """Numba's IR of a function with the types of its variables and calls.
 
     A variable is typed as a whole where each of its values has the same type by itself. Where they
-    differ, the values become variables of their own first, and keep their types. Where types do not
-    fit, branches that constants decide are dropped: what is written for other types need not fit.
+    differ, the values become variables of their own first, and keep their types. Branches that
+    constants decide are dropped: what is written for other types need not fit.
     """
-    try:
-        return _typed_variables(_read(function), arguments)
-    except errors.TypingError:
-        kernel = _read(function)
+    kernel = _read(function)
+    if _names_numbers(function):
         kernel._definitions = build_definitions(kernel.blocks)
         dead_branch_prune(kernel, arguments)
-        return _typed_variables(kernel, arguments)
+    return _typed_variables(kernel, arguments)
+
+
+def _names_numbers(function: Any) -> bool:
+    """Whether a function reads integers or booleans that are set where it is defined."""
+    named = (function.__globals__.get(name) for name in function.__code__.co_names)
+    return any(isinstance(x, bool | int | np.integer | np.bool_) for x in named)
 
 
 def _read(function: Any) -> Any:
