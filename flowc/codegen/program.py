@@ -31,6 +31,7 @@ from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_
 from flowc.codegen.driver.scalars import is_direct
 from flowc.codegen.kernels.alike import AlikeLaunches
 from flowc.codegen.kernels.kernel import Kernel, Launch
+from flowc.codegen.kernels.launch_divisors import with_divisors_of_launch
 from flowc.codegen.kernels.launch_sizes import is_small, with_sizes_of_launch
 from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.codegen.string_table import Texts
@@ -95,8 +96,11 @@ def launches_of(
     small, others = AlikeLaunches(), AlikeLaunches()
 
     def for_any_sizes(node: Node) -> tuple[Launch, ...]:
-        made = target.host.launches(node)
-        return tuple(with_sizes_of_launch(x, target.host) for x in made)
+        return tuple(with_sizes_of_launch(x, target.host) for x in for_any_divisors(node))
+
+    def for_any_divisors(node: Node) -> tuple[Launch, ...]:
+        found = target.host.launches(node)
+        return tuple(with_divisors_of_launch(x, target.host) for x in found)
 
     stack = [c]
     while stack:
@@ -110,7 +114,7 @@ def launches_of(
                 case "cluster" if shares_sizes and region is c and is_small(node):
                     found[node] = small.of(node, for_any_sizes)
                 case "cluster":
-                    found[node] = others.of(node, target.host.launches)
+                    found[node] = others.of(node, for_any_divisors)
                 case "while":
                     stack += [node.attrs["condition"], node.attrs["body"]]
                 case "if":
@@ -142,12 +146,12 @@ def compile_program(
     # A caller's strings are not where the run has their numbers.
     own = [a for a in spec.aliases if spec.inputs[a.input].dtype is not dtypes.string]
     kernels = stages.kernels
-    objects: list[Future[tuple[bytes, ...]]] = []
+    pending: list[Future[tuple[bytes, ...]]] = []
 
     def compiled_as_made(launches: tuple[Launch, ...]) -> None:
         for kernel in (k for x in launches for k in x.kernels if k.key not in kernels):
             kernels[kernel.key] = kernel
-            objects.append(threads.submit(compile_kernel, kernel))
+            pending.append(threads.submit(compile_kernel, kernel))
 
     with _threads() as threads:
         if runtime is None:
@@ -172,7 +176,7 @@ def compile_program(
         # Copied while kernels are compiled.
         pieces = weights.pieces if keeps_values else joined(weights.pieces, weights.size)
         # What kernels share is equal bytes.
-        compiled = chain.from_iterable(found.result() for found in objects)
+        compiled = chain.from_iterable(p.result() for p in pending)
         made = (*dict.fromkeys(compiled), driven.result())
         if on_device:
             made += (cuda_object(target.processor),)
@@ -253,7 +257,8 @@ def native_object(processor: Processor, kept: Kept) -> bytes:
     def make() -> bytes:
         from flowc_runtime.native import native_module_text
 
-        return compile_module([native_module_text(processor.triple)], processor, speed=2)
+        text = native_module_text(processor.triple)
+        return compile_module([text], processor, speed=2, loops=False)
 
     return kept("pool and arena", make)
 
