@@ -30,6 +30,7 @@ from flowc_runtime.machine import memory_of_machine
 
 if TYPE_CHECKING:
     from flowc.codegen.program import Stages
+    from flowc.codegen.target import Target
     from flowc.extract.program import RankOf
     from flowc.extract.size_unification import Fetched
     from flowc.graph import Graph
@@ -257,6 +258,7 @@ def compile_computation(
     report = report if report is not None else Report()
     target = target_named(options.target, options.exact)
     store = kernels if kernels is not None else kernel_cache()
+    runtime = _runtime(target, store)
     fused = _fused(c, options, report, watch, for_library)
     if for_library:
         from flowc.passes.idle_random_states import drop_idle_random_states
@@ -278,8 +280,20 @@ def compile_computation(
         report.stages,
         for_library,
         options.traced,
-        store.parts_for(target),
+        runtime,
     )
+
+
+def _runtime(target: Target, store: KernelCache) -> Callable[[], bytes]:
+    """A call that waits for the pool and the arena, which are compiled while passes run."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from flowc.codegen.program import native_object
+
+    thread = ThreadPoolExecutor(1)
+    made = thread.submit(native_object, target.processor, store.parts_for(target))
+    thread.shutdown(wait=False)
+    return made.result
 
 
 def _fused(

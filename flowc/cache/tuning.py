@@ -114,7 +114,7 @@ def _lone_cluster(node: Node) -> Computation:
 
 def _trial(c: Computation, target: Target, store: KernelCache) -> Trial:
     """A Computation, compiled and fed."""
-    from flowc.codegen.program import compile_program
+    from flowc.codegen.program import compile_program, native_object
     from flowc.run.executable import open_program
 
     names = [p.attrs["name"] for p in c.parameters], [f"y{i}" for i in range(len(c.results))]
@@ -123,7 +123,7 @@ def _trial(c: Computation, target: Target, store: KernelCache) -> Trial:
         target,
         lambda kernel: store.objects_of(kernel, target),
         spec_of(c, *names),
-        kept_parts=store.parts_for(target),
+        runtime=lambda: native_object(target.processor, store.parts_for(target)),
     )
     random = np.random.default_rng(0)
     types = [p.output.type for p in c.parameters]

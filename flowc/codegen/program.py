@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -31,6 +31,7 @@ from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_
 from flowc.codegen.driver.scalars import is_direct
 from flowc.codegen.kernels.alike import AlikeLaunches
 from flowc.codegen.kernels.kernel import Kernel, Launch
+from flowc.codegen.kernels.launch_divisors import with_divisors_of_launch
 from flowc.codegen.kernels.launch_sizes import is_small, with_sizes_of_launch
 from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.codegen.string_table import Texts
@@ -81,17 +82,25 @@ class _Weights:
 
 
 def launches_of(
-    c: Computation, target: Target, on_device: Collection[Node] = (), *, shares_sizes: bool = False
+    c: Computation,
+    target: Target,
+    on_device: Collection[Node] = (),
+    *,
+    shares_sizes: bool = False,
+    made: Callable[[tuple[Launch, ...]], None] = lambda _: None,
 ) -> dict[Node, tuple[Launch, ...]]:
     """The kernels of every cluster, also of those in the bodies of loops and branches. Scalars in
     bodies need none: the driver computes them. `shares_sizes`: what is small and runs once a run
-    has kernels for any sizes."""
+    has kernels for any sizes. `made` is told the launches of each cluster as they are made."""
     found: dict[Node, tuple[Launch, ...]] = {}
     small, others = AlikeLaunches(), AlikeLaunches()
 
     def for_any_sizes(node: Node) -> tuple[Launch, ...]:
-        made = target.host.launches(node)
-        return tuple(with_sizes_of_launch(x, target.host) for x in made)
+        return tuple(with_sizes_of_launch(x, target.host) for x in for_any_divisors(node))
+
+    def for_any_divisors(node: Node) -> tuple[Launch, ...]:
+        found = target.host.launches(node)
+        return tuple(with_divisors_of_launch(x, target.host) for x in found)
 
     stack = [c]
     while stack:
@@ -105,13 +114,14 @@ def launches_of(
                 case "cluster" if shares_sizes and region is c and is_small(node):
                     found[node] = small.of(node, for_any_sizes)
                 case "cluster":
-                    found[node] = others.of(node, target.host.launches)
+                    found[node] = others.of(node, for_any_divisors)
                 case "while":
                     stack += [node.attrs["condition"], node.attrs["body"]]
                 case "if":
                     stack += [node.attrs["then"], node.attrs["otherwise"]]
                 case _:
                     pass
+            made(found.get(node, ()))
     return found
 
 
@@ -123,27 +133,34 @@ def compile_program(
     stages: Stages | None = None,
     keeps_values: bool = False,
     traced: bool = False,
-    kept_parts: Kept = made_anew,
+    runtime: Callable[[], bytes] | None = None,
 ) -> CompiledProgram:
     """Machine code for a fused Computation.
 
     `compile_kernel` gives the objects of one kernel (from a cache or new); `spec` says what the
     inputs and outputs are. `keeps_values`: the first values of variables are among the weights;
-    `traced`: runs note the times of their steps; `kept_parts` keeps what every program has.
+    `traced`: runs note the times of their steps; `runtime` waits for what every program has.
     """
     stages = stages if stages is not None else Stages()
     clock = time.perf_counter()
     # A caller's strings are not where the run has their numbers.
     own = [a for a in spec.aliases if spec.inputs[a.input].dtype is not dtypes.string]
+    kernels = stages.kernels
+    pending: list[Future[tuple[bytes, ...]]] = []
+
+    def compiled_as_made(launches: tuple[Launch, ...]) -> None:
+        for kernel in (k for x in launches for k in x.kernels if k.key not in kernels):
+            kernels[kernel.key] = kernel
+            pending.append(threads.submit(compile_kernel, kernel))
+
     with _threads() as threads:
-        # First: what makes the kernels is imported meanwhile.
-        runtime = threads.submit(native_object, target.processor, kept_parts)
+        if runtime is None:
+            runtime = threads.submit(native_object, target.processor, made_anew).result
         on_device = target.on_device(c)
         # A library is compiled once, and called often.
-        launches = launches_of(c, target, on_device, shares_sizes=not keeps_values)
-        kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
-        stages.kernels = kernels  # before any is compiled: who counts them knows how many there are
-        objects = threads.map(compile_kernel, kernels.values())
+        launches = launches_of(
+            c, target, on_device, shares_sizes=not keeps_values, made=compiled_as_made
+        )
         plan = make_plan(c, {n: needs_of(x) for n, x in launches.items()}, own)
         kept = [] if keeps_values else [(v.input, v.output) for v in spec.reads]
         place_on_devices(plan, on_device, [(i, k) for i, k in kept if i is not None])
@@ -159,7 +176,8 @@ def compile_program(
         # Copied while kernels are compiled.
         pieces = weights.pieces if keeps_values else joined(weights.pieces, weights.size)
         # What kernels share is equal bytes.
-        made = (*dict.fromkeys(chain.from_iterable(objects)), driven.result())
+        compiled = chain.from_iterable(p.result() for p in pending)
+        made = (*dict.fromkeys(compiled), driven.result())
         if on_device:
             made += (cuda_object(target.processor),)
     stages.seconds["code"] = time.perf_counter() - clock - stages.seconds["plan"]
@@ -189,7 +207,7 @@ def compile_program(
     symbols = {k.symbol for k in kernels.values() if k.symbol is not None}
     symbols |= {name for o in objects for name in o.functions.names}
     every = tuple(sorted(symbols))
-    return CompiledProgram(made, pieces, metadata, runtime.result(), every)
+    return CompiledProgram(made, pieces, metadata, runtime(), every)
 
 
 @contextmanager
@@ -239,7 +257,8 @@ def native_object(processor: Processor, kept: Kept) -> bytes:
     def make() -> bytes:
         from flowc_runtime.native import native_module_text
 
-        return compile_module([native_module_text(processor.triple)], processor, speed=2)
+        text = native_module_text(processor.triple)
+        return compile_module([text], processor, speed=2, loops=False)
 
     return kept("pool and arena", make)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import inspect
 import itertools
+import re
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,8 @@ from numba.core import types
 
 from flowc import dtypes
 from flowc.codegen.cpu.numba_frontend import kernel_text
-from flowc.codegen.cpu.numba_stages import _typed, contexts
+from flowc.codegen.cpu.numba_lowering import dominators_of
+from flowc.codegen.cpu.numba_stages import _read, _typed, contexts
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.link.jit import engine_of
 from flowc.codegen.target import made_anew
@@ -69,6 +72,49 @@ def test_what_constants_rule_out_need_not_fit_the_types() -> None:
     assert "define" in kernel_text(kernel)
 
 
+VARIABLES = """def kernel(x, y, n, begin, end):
+    above = x[0]
+    total = above
+    for i in range(begin, end):
+        part = x[i] + above
+        if part > f32(0.0):
+            last = part
+        total = total + part
+    y[0] = total
+    y[1] = last
+"""
+
+
+def test_variables_are_in_memory_where_their_value_depends_on_the_way() -> None:
+    """`total` has two values, `last` may have none; the others come first on every way."""
+    text = kernel_text(Kernel(VARIABLES, ("f32", "f32"), 1))
+    held = re.findall(r'%"(\w+)" = alloca', text)
+    assert sorted(x for x in held if x != "try_state") == ["last", "total"]
+
+
+def test_blocks_are_dominated_by_those_on_every_way_to_them() -> None:
+    space: dict[str, object] = {"f32": types.float32}
+    exec(VARIABLES, space)
+    blocks = _read(space["kernel"]).blocks
+    found = dominators_of(blocks)
+    paths = _paths(blocks)
+    for offset in blocks:
+        ways = [set(way) for way in paths if way[-1] == offset]
+        assert found[offset] == set.intersection(*ways)
+
+
+def _paths(blocks: Any) -> list[tuple[int, ...]]:
+    """Every way from the first block that meets none twice."""
+    left = [(min(blocks),)]
+    found: list[tuple[int, ...]] = []
+    while left:
+        way = left.pop()
+        found.append(way)
+        targets = blocks[way[-1]].terminator.get_targets()
+        left += [(*way, t) for t in targets if t not in way]
+    return found
+
+
 def _private_names() -> list[tuple[object, str, str]]:
     from numba.core import base, compiler, cpu, interpreter, lowering, typed_passes
     from numba.core.typing import context, templates
@@ -91,6 +137,16 @@ def _private_names() -> list[tuple[object, str, str]]:
         (compiler, "_make_subtarget", "targetctx flags"),
         (interpreter.Interpreter, "post_process", "self peepholes func_ir"),
         (lowering, "Lower", "context library fndesc func_ir metadata"),
+        (lowering.Lower, "_cast_var", "self var ty"),
+        (lowering.Lower, "_find_singly_assigned_variable", "self"),
+        (lowering.Lower, "getvar", "self name"),
+        (lowering.Lower, "loadvar", "self name"),
+        (lowering.Lower, "lower_assign", "self ty inst"),
+        (lowering.Lower, "lower_binop", "self resty expr op"),
+        (lowering.Lower, "lower_block", "self block"),
+        (lowering.Lower, "lower_inst", "self inst"),
+        (lowering.Lower, "pre_block", "self block"),
+        (lowering.Lower, "storevar", "self value name argidx"),
         (typed_passes, "type_inference_stage",
          "typingctx targetctx interp args return_type locals raise_errors"),
         (typed_passes.PreLowerStripPhis, "_strip_phi_nodes", "self func_ir"),

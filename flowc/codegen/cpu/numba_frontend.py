@@ -211,7 +211,9 @@ def body_text(kernel: Kernel) -> str:
 
 def _body(kernel: Kernel, lowered: Lowered) -> str:
     name = f"{kernel.key}_body"
-    return _internal(_clean(lowered.text, lowered.name, name), name)
+    text = _internal(_clean(lowered.text, lowered.name, name), name)
+    # No pass for vectors finds functions that are called once.
+    return _FUNCTION.sub(r"\1 alwaysinline", text, count=1) if kernel.in_vectors else text
 
 
 def _shared_function(kernel: Kernel) -> SharedRoutine:
@@ -270,6 +272,9 @@ def _clean(text: str, name: str, key: str) -> str:
     text = _RAISE.sub("", _PICKLED.sub("", _ENVIRONMENT.sub("", text)))
     text = text.replace(f'@"{name}"', f"@{key}")
     return re.sub(r"^; ModuleID = .*$", f'; ModuleID = "{key}"', text, count=1, flags=re.MULTILINE)
+
+
+_FUNCTION = re.compile(r"^(define internal i32 [^\n]*\))$", re.MULTILINE)
 
 
 def _internal(text: str, key: str) -> str:

@@ -9,21 +9,19 @@ the text is a pure function of the bytecode, the globals that it names and the t
 
 from __future__ import annotations
 
-import operator
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
+import numpy as np
 from llvmlite import ir
-from numba.core import bytecode, cgutils, compiler, errors, funcdesc, interpreter, lowering, types
+from numba.core import bytecode, compiler, funcdesc, interpreter, types
 from numba.core import ir as numba_ir
 from numba.core.analysis import dead_branch_prune
 from numba.core.codegen import CodeLibrary, CPUCodeLibrary
 from numba.core.cpu import CPUContext
 from numba.core.datamodel.models import OpaqueModel
-from numba.core.imputils import Registry
 from numba.core.ir_utils import build_definitions
 from numba.core.ssa import reconstruct_ssa
 from numba.core.target_extension import CPU, dispatcher_registry, target_override, target_registry
@@ -34,6 +32,7 @@ from numba.core.typing import templates
 from numba.core.typing.context import Context
 from numba.extending import register_model
 
+from flowc.codegen.cpu.numba_lowering import LOWERINGS, KernelLower, parts_of
 from flowc.codegen.cpu.vector_interleave import mark_loops
 from flowc.codegen.llvm.shared_routines import KernelModule, SharedRoutine
 
@@ -127,10 +126,10 @@ class _KernelContext(CPUContext):
         self.install_registry(mathimpl.registry)
 
     def pair_first(self, builder: ir.IRBuilder, val: ir.Value, ty: Any) -> ir.Value:
-        return builder.extract_value(val, 0)
+        return parts_of(builder, val)[0]
 
     def pair_second(self, builder: ir.IRBuilder, val: ir.Value, ty: Any) -> ir.Value:
-        return builder.extract_value(val, 1)
+        return parts_of(builder, val)[1]
 
     def post_lowering(self, mod: ir.Module, library: Any) -> None:
         """Nothing of Numba's runtime is called."""
@@ -176,92 +175,6 @@ class _Interpreter(interpreter.Interpreter):
         return func_ir
 
 
-_LOWERINGS = Registry("kernels")
-
-
-@_LOWERINGS.lower(operator.mul, types.complex64, types.complex64)
-@_LOWERINGS.lower(operator.imul, types.complex64, types.complex64)
-@_LOWERINGS.lower(operator.mul, types.complex128, types.complex128)
-@_LOWERINGS.lower(operator.imul, types.complex128, types.complex128)
-def _complex_product(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-    """By parts: Numba's own is Python that needs the typing of NumPy's and Python's functions."""
-    a, b, c, d = (builder.extract_value(z, part) for z in args for part in (0, 1))
-    real = builder.fsub(builder.fmul(a, c), builder.fmul(b, d))
-    imag = builder.fadd(builder.fmul(a, d), builder.fmul(b, c))
-    return builder.insert_value(builder.insert_value(args[0], real, 0), imag, 1)
-
-
-# Loops over ranges: Numba's own lowerings put every part of every value into memory, which is more
-# than half of the text of a short kernel.
-
-
-def _struct(builder: ir.IRBuilder, parts: Sequence[Any]) -> ir.Value:
-    value: Any = ir.Constant(ir.LiteralStructType([p.type for p in parts]), ir.Undefined)
-    for i, part in enumerate(parts):
-        value = builder.insert_value(value, part, i)
-    return value
-
-
-@_LOWERINGS.lower(range, types.int64)
-@_LOWERINGS.lower(range, types.int64, types.int64)
-@_LOWERINGS.lower(range, types.int64, types.int64, types.int64)
-def _range(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-    """{start, stop, step}"""
-    int64 = ir.IntType(64)
-    start, stop, step = (int64(0), *args, int64(1)) if len(args) == 1 else (*args, int64(1))[:3]
-    state: Any = _struct(builder, (start, stop, step))
-    state.range_parts = start, stop, step
-    return state
-
-
-@_LOWERINGS.lower("getiter", types.range_state64_type)
-def _range_begin(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-    """{address of the next value, stop, step, address of how many are left}"""
-    known = getattr(args[0], "range_parts", None)
-    start, stop, step = known or [builder.extract_value(args[0], i) for i in range(3)]
-    place, count = (cgutils.alloca_once(builder, start.type) for _ in range(2))
-    builder.store(start, place)
-    distance = builder.sub(stop, start)
-    forward = builder.icmp_signed(">", distance, start.type(0))
-    if isinstance(step, ir.Constant) and step.constant == 1:
-        with builder.if_else(forward) as (some, none):
-            with some:
-                builder.store(distance, count)
-            with none:
-                builder.store(start.type(0), count)
-    else:
-        with cgutils.if_unlikely(builder, builder.icmp_unsigned("==", step, start.type(0))):
-            context.call_conv.return_user_exc(builder, ValueError, ("a step of 0",))
-        differ = builder.xor(forward, builder.icmp_signed(">", step, start.type(0)))
-        with builder.if_else(differ) as (none, some):
-            with none:
-                builder.store(start.type(0), count)
-            with some:
-                rest = builder.srem(distance, step)
-                rest = builder.select(forward, rest, builder.neg(rest))
-                uneven = builder.zext(builder.icmp_signed(">", rest, start.type(0)), start.type)
-                builder.store(builder.add(builder.sdiv(distance, step), uneven), count)
-    return _struct(builder, (place, stop, step, count))
-
-
-@_LOWERINGS.lower("iternext", types.range_iter64_type)
-def _range_next(context: Any, builder: Any, signature: Any, args: Any) -> ir.Value:
-    """{value, whether there is one}"""
-    place, _, step, left = (builder.extract_value(args[0], i) for i in range(4))
-    count = builder.load(left)
-    valid = builder.icmp_signed(">", count, count.type(0))
-    before = builder.block
-    with builder.if_then(valid):
-        value = builder.load(place)
-        builder.store(builder.sub(count, count.type(1), flags=["nsw"]), left)
-        builder.store(builder.add(value, step), place)
-        inside = builder.block
-    found = builder.phi(value.type)
-    found.add_incoming(value.type(0), before)
-    found.add_incoming(value, inside)
-    return _struct(builder, (found, valid))
-
-
 class _Target(CPU):
     """Numba's name for code that our contexts compile: intrinsics look for them by it."""
 
@@ -300,7 +213,7 @@ def contexts() -> tuple[Context, CPUContext]:
     _Dispatcher.targetdescr = _Dispatcher(context)
     with target_override(TARGET):
         context.refresh()
-    context.install_registry(_LOWERINGS)  # last: they take the place of Numba's own
+    context.install_registry(LOWERINGS)  # last: they take the place of Numba's own
     return typing_context, compiler._make_subtarget(context, _flags())
 
 
@@ -319,7 +232,7 @@ def lower(function: Any, arguments: tuple[Any, ...], name: str) -> Lowered:
             noalias=True, abi_tags=[],
         )  # fmt: skip
         with context.push_code_library(library):
-            lowering.Lower(context, library, described, kernel).lower()
+            KernelLower(context, library, described, kernel).lower()
     return Lowered(library.captured, described.llvm_func_name, library.shared)
 
 
@@ -327,16 +240,20 @@ def _typed(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """Numba's IR of a function with the types of its variables and calls.
 
     A variable is typed as a whole where each of its values has the same type by itself. Where they
-    differ, the values become variables of their own first, and keep their types. Where types do not
-    fit, branches that constants decide are dropped: what is written for other types need not fit.
+    differ, the values become variables of their own first, and keep their types. Branches that
+    constants decide are dropped: what is written for other types need not fit.
     """
-    try:
-        return _typed_variables(_read(function), arguments)
-    except errors.TypingError:
-        kernel = _read(function)
+    kernel = _read(function)
+    if _names_numbers(function):
         kernel._definitions = build_definitions(kernel.blocks)
         dead_branch_prune(kernel, arguments)
-        return _typed_variables(kernel, arguments)
+    return _typed_variables(kernel, arguments)
+
+
+def _names_numbers(function: Any) -> bool:
+    """Whether a function reads integers or booleans that are set where it is defined."""
+    named = (function.__globals__.get(name) for name in function.__code__.co_names)
+    return any(isinstance(x, bool | int | np.integer | np.bool_) for x in named)
 
 
 def _read(function: Any) -> Any:

@@ -11,33 +11,23 @@ faster.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from flowc.codegen.kernels.check import check_nest
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import (
-    Address,
     Apply,
-    Assign,
-    Carve,
-    Declare,
     Expression,
-    For,
-    If,
     IndexSum,
     Invoke,
-    Let,
-    Load,
     LoopNest,
     Name,
-    Statement,
-    Store,
-    While,
     expressions_of,
     parts_of,
     statements_within,
 )
+from flowc.codegen.kernels.rewriting import NestRewriter
 from flowc.codegen.target import Target
 from flowc.dtypes import i64
 from flowc.ir.computation import Node
@@ -80,7 +70,7 @@ def _keeps_bits(nest: LoopNest) -> bool:
     return True
 
 
-class _Sizes:
+class _Sizes(NestRewriter):
     """Gives each place of a number a name. `given`: the parameters that there are, some of which
     are numbers; `values`: those that there shall be, in the order of the text."""
 
@@ -88,30 +78,6 @@ class _Sizes:
         self.given = given
         self.renamed: dict[str, str] = {}
         self.values: dict[str, Dim] = {}
-
-    def block(self, body: Sequence[Statement]) -> tuple[Statement, ...]:
-        return tuple(map(self.statement, body))
-
-    def statement(self, s: Statement) -> Statement:
-        match s:
-            case Let() | Declare() | Assign():
-                return replace(s, value=self.expression(s.value))
-            case Carve():
-                return replace(s, offset=self.expression(s.offset))
-            case Store():
-                index = self.expression(s.index)
-                return replace(s, index=index, value=self.expression(s.value))
-            case For():
-                start, stop = self.expression(s.start), self.expression(s.stop)
-                return replace(s, start=start, stop=stop, body=self.block(s.body))
-            case While():
-                return replace(s, body=self.block(s.body))
-            case If():
-                condition, body = self.expression(s.condition), self.block(s.body)
-                otherwise = self.block(s.otherwise)
-                return replace(s, condition=condition, body=body, otherwise=otherwise)
-            case _:
-                return s
 
     def expression(self, x: Expression) -> Expression:
         match x:
@@ -121,17 +87,8 @@ class _Sizes:
                 return replace(x, name=self.name(name))
             case IndexSum():
                 return IndexSum(tuple(self.term(*term) for term in x.terms))
-            case Load(condition=condition, otherwise=otherwise):
-                index = self.expression(x.index)
-                condition = None if condition is None else self.expression(condition)
-                otherwise = None if otherwise is None else self.expression(otherwise)
-                return replace(x, index=index, condition=condition, otherwise=otherwise)
-            case Address() if x.index is not None:
-                return replace(x, index=self.expression(x.index))
-            case Apply():
-                return replace(x, operands=tuple(map(self.expression, x.operands)))
             case _:
-                return x
+                return super().expression(x)
 
     def term(self, number: int, names: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
         renamed = tuple(map(self.name, names))

@@ -11,13 +11,16 @@ from typing import Any
 from llvmlite import ir
 
 I32 = ir.IntType(32)
+UNROLLING = "llvm.loop.unroll.count"
 NO_UNROLLING = "llvm.loop.unroll.disable"
 
 
 def unroll(branch: Any, count: int) -> None:
-    """Asks for an iteration that does what `count` of them do, unless that is one."""
+    """Asks for an iteration that does what `count` of them do; of 1, for a loop that stays one."""
     if count > 1:
-        ask_of_loop(branch, "llvm.loop.unroll.count", count)
+        ask_of_loop(branch, UNROLLING, count)
+    else:
+        ask_of_loop(branch, NO_UNROLLING)
 
 
 def ask_of_loop(branch: Any, key: str, number: int | None = None) -> None:

@@ -149,7 +149,7 @@ def while_positive(b: ir.IRBuilder, counter: Counter) -> Iterator[None]:
     b.cbranch(counter.get().compare(">", 0), body, done)
     b.position_at_end(body)
     yield
-    b.branch(head)
+    unroll(b.branch(head), 1)
     b.position_at_end(done)
 
 

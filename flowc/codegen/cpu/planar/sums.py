@@ -14,6 +14,7 @@ from flowc.codegen.cpu.block_copy import copy_run
 from flowc.codegen.cpu.planar.blocks import vectors_of_pixels
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import emit_by_size, least_size
+from flowc.codegen.llvm.loop_metadata import unroll
 from flowc.codegen.llvm.vector_ir import (
     I32,
     I64,
@@ -68,7 +69,7 @@ def _emit_pixels(b: ir.IRBuilder, args: Values, shape: TileShape, outputs: int) 
     with b.if_then(b.not_(whole), likely=False):
         copy_run(b, place, side, some * outputs, shape)
     done.add(height * lanes)
-    b.branch(head)
+    unroll(b.branch(head), 1)
     b.position_at_end(end)
 
 
