@@ -102,6 +102,8 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
     "fold_min": {"f": "fold_min({0}, {1})", "*": _SMALLER},
     "fold_max_either": {"f": "fold_max_either({0}, {1})", "*": _LARGER},
     "fold_min_either": {"f": "fold_min_either({0}, {1})", "*": _SMALLER},
+    "fold_max_number": {"f": "fold_max_number({0}, {1})"},
+    "fold_min_number": {"f": "fold_min_number({0}, {1})"},
     "select": {"*": "{1} if {0} else {2}"},
     "complex": {"*": "{r}(complex({0}, {1}))"},
     "cast": {"*": "{r}({0})"},
