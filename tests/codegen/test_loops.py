@@ -163,10 +163,27 @@ def test_sizes_of_the_run_in_tiles() -> None:
     program, source = compiled(
         lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), [(dtypes.f32, (n, m))]
     )
-    assert "turn_tile" in source
+    assert "move_tile_16" in source
     for shape in [(1, 1), (16, 16), (100, 35), (0, 4), (15, 200)]:
         (x,) = arrays(dtypes.f32, shape)
         np.testing.assert_array_equal(program.run([x])[0], x.T)
+
+
+@pytest.mark.parametrize("dtype", [dtypes.u8, dtypes.f16, dtypes.f32, dtypes.f64])
+@pytest.mark.parametrize("columns", [8, 12, 15, 16, 28])
+def test_what_is_left_beside_whole_tiles_is_turned_too(columns: int, dtype: dtypes.DType) -> None:
+    """Where nothing is computed, no loop stores the elements of a tile."""
+    rest = columns % 16
+    (x,) = arrays(dtype, (columns, 70))
+    turned = check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, [x])
+    assert set(re.findall(r"(\w+_tile_\d+)\(", turned)) == {
+        f"move_tile_{n}" for n in ([16] if columns >= 16 else []) + ([rest] if rest else [])
+    }
+    if dtype is dtypes.f32:
+        given = [x, *arrays(dtype, (70, columns))]
+        emit = lambda b, x, y: b.add(b.transpose(x, np.array([1, 0], np.int32)), y)
+        computed = check(emit, lambda x, y: x.T + y, given)
+        assert "turn_tile_" in computed and "move_tile_" not in computed
 
 
 def test_branches_that_meet_are_one_kernel() -> None:

@@ -21,6 +21,9 @@ from flowc.errors import InternalError
 from flowc.ir.scalar import PRIMITIVES
 
 BYTES = "bytes"  # the element type of raw scratch memory
+# Start the names of what turns tiles, before the number of their rows: to a buffer, and in place of
+# loads and stores.
+TURN, MOVE = "turn_tile_", "move_tile_"
 FOLD = "fold_"  # starts the names of the ops that join a running total
 ACROSS = "across_"  # starts the names of the ops that join the totals of lanes
 
@@ -163,7 +166,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Invoke:
-    """A function that gives no value, for what it does: `turn_tile`, `interleave`."""
+    """A function that gives no value, for what it does: `turn_tile_16`, `interleave`."""
 
     function: str
     operands: tuple[Expression, ...] = ()
