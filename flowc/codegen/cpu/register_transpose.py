@@ -28,10 +28,11 @@ _ELEMENTS = {dtype.size: dtype for dtype in (dtypes.u8, dtypes.u16, dtypes.u32, 
 
 @cache
 def turn_tile(rows: int) -> Any:
-    """`target[c*TILE_SIDE + r] = source[r*distance + c]` for all `rows` of a tile."""
+    """`target[c*TILE_SIDE + r] = source[r*distance + c]` for all `rows` of a tile. What stands
+    behind so many elements of a column is undefined."""
 
     def emit(b: ir.IRBuilder, values: Values) -> None:
-        _call(b, [*values, i64(TILE_SIDE)], rows)
+        _call(b, [*values, i64(TILE_SIDE)], rows, "turn")
 
     signature = lambda source, distance, target: types.void(source, types.int64, target)
     return numba_function(f"{TURN}{rows}", signature, emit)
@@ -43,23 +44,24 @@ def move_tile(rows: int) -> Any:
     signature = lambda source, distance, target, step: types.void(
         source, types.int64, target, types.int64
     )
-    emit = lambda b, values: _call(b, values, rows)
+    emit = lambda b, values: _call(b, values, rows, "move")
     return numba_function(f"{MOVE}{rows}", signature, emit)
 
 
-def _call(b: ir.IRBuilder, values: Sequence[Value], rows: int) -> None:
+def _call(b: ir.IRBuilder, values: Sequence[Value], rows: int, how: str) -> None:
     """Calls the routine for elements of that size, which kernels share."""
     source, distance, target, step = values
     element = _ELEMENTS[contexts()[1].get_abi_sizeof(source.type.pointee)]
-    emit = partial(_emit_turn, size=element.size, count=rows)
-    routine = Routine(f"turn_tile.{element}.{rows}", element, "ppii", emit, shared=True)
+    emit = partial(_emit_turn, size=element.size, count=rows, is_whole=how == "turn")
+    routine = Routine(f"{how}_tile.{element}.{rows}", element, "ppii", emit, shared=True)
     pointer = ir.IntType(8 * element.size).as_pointer()
     routine.call(b, b.bitcast(source, pointer), b.bitcast(target, pointer), distance, step)
 
 
-def _emit_turn(b: ir.IRBuilder, values: Values, size: int, count: int) -> None:
+def _emit_turn(b: ir.IRBuilder, values: Values, size: int, count: int, is_whole: bool) -> None:
     """A vector gets parts of rows that are as far apart as a part has elements, so that what is
-    left to do is the same within each part."""
+    left to do is the same within each part. `is_whole`: a column is one store, as it is read again
+    at once: of two, a processor makes no load before they are in the cache."""
     source, target, distance, step = values
     part, lanes = LANE_BYTES // size, min(TILE_SIDE, VECTOR_BYTES // size)
     lines = [b.gep(source, [b.mul(distance, i64(r))]) for r in range(count)]
@@ -71,6 +73,11 @@ def _emit_turn(b: ir.IRBuilder, values: Values, size: int, count: int) -> None:
             turned.append(_turned_within(b, vectors, lanes))
         # All of a column, one after another: it is written to memory once.
         for c, column in enumerate(zip(*turned)):
+            if is_whole:
+                missing = [ir.Constant(column[0].type, ir.Undefined)] * (TILE_SIDE // lanes)
+                joined = _joined(b, [*column, *missing][: TILE_SIDE // lanes])
+                store_vector(b, joined, b.gep(target, [b.mul(step, i64(first + c))]), size)
+                continue
             for number, (vector, group) in enumerate(zip(column, groups)):
                 place = b.add(b.mul(step, i64(first + c)), i64(number * lanes))
                 _store(b, vector, b.gep(target, [place]), lanes, len(group), size)
@@ -97,10 +104,15 @@ def _of_parts(
     kind = ir.VectorType(ir.IntType(8 * size), part)
     parts = [load_vector(b, b.gep(line, [i64(first)]), part, size) for line in lines]
     parts += [ir.Constant(kind, ir.Undefined)] * (lanes // part - len(parts))
+    return _joined(b, parts)
+
+
+def _joined(b: ir.IRBuilder, parts: Sequence[Value]) -> Value:
+    """A power of two of equally long vectors as one."""
     while len(parts) > 1:
-        order = ir.Constant(ir.VectorType(I32, 2 * part), list(range(2 * part)))
-        pairs = zip(parts[::2], parts[1::2])
-        parts, part = [b.shuffle_vector(x, y, order) for x, y in pairs], 2 * part
+        count = 2 * parts[0].type.count
+        order = ir.Constant(ir.VectorType(I32, count), list(range(count)))
+        parts = [b.shuffle_vector(x, y, order) for x, y in zip(parts[::2], parts[1::2])]
     return parts[0]
 
 
