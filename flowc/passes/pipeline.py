@@ -32,6 +32,7 @@ from flowc.passes.prune import prune
 from flowc.passes.scalar_loops import scalar_loops
 from flowc.passes.simplify import simplify
 from flowc.passes.simplify_control_flow import simplify_control_flow
+from flowc.passes.sum_vector_products import sum_vector_products
 
 Pass = Callable[[Computation, Options], Computation]
 Watcher = Callable[[str, Computation], None]
@@ -57,6 +58,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (hoist_invariants, "iterations repeat nothing"),
     (drop_needs, "what cannot fail, as ops are plain now, goes where nobody reads it"),
     (multiply_pieces, "what a product reads need not be copied together first"),
+    (sum_vector_products, "what a vector is multiplied with need not be packed"),
     (prune, "what folding and merging left without a reader"),
     (check_dtypes, "what is left must fit in a kernel"),
     (check_sizes, "nor one that a kernel does"),

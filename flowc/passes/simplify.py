@@ -146,6 +146,7 @@ def _pads_pixels(m: Match) -> bool:
 
 
 def _padded_convolution(m: Match) -> Value:
+    """Also of a padded image that others read: it costs nothing to see its zeros instead."""
     lowering = m.node.lowering
     assert isinstance(lowering, Convolution)
     total = m.array("amounts").astype(np.int64)
@@ -209,7 +210,7 @@ def _both(first: Node, second: Node) -> tuple[str, ...]:
 
 KEPT = op("greater_equal", "drawn", const("rate"))
 TRANSPOSE = op("transpose", "x", const("order"), name="turned")
-PAD = op("pad", "x", const("amounts"), name="padded", alone=True)
+PAD = op("pad", "x", const("amounts"), name="padded")
 PRODUCT = op("", "x", const("weights"), lowerings=(MatMul, Convolution), name="product", alone=True)
 SUM = op("add|bias_add", PRODUCT, const("term"), name="sum", alone=True)
 

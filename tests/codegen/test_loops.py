@@ -163,10 +163,27 @@ def test_sizes_of_the_run_in_tiles() -> None:
     program, source = compiled(
         lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), [(dtypes.f32, (n, m))]
     )
-    assert "turn_tile" in source
+    assert "move_tile_16" in source
     for shape in [(1, 1), (16, 16), (100, 35), (0, 4), (15, 200)]:
         (x,) = arrays(dtypes.f32, shape)
         np.testing.assert_array_equal(program.run([x])[0], x.T)
+
+
+@pytest.mark.parametrize("dtype", [dtypes.u8, dtypes.f16, dtypes.f32, dtypes.f64])
+@pytest.mark.parametrize("columns", [8, 12, 15, 16, 28])
+def test_what_is_left_beside_whole_tiles_is_turned_too(columns: int, dtype: dtypes.DType) -> None:
+    """Where nothing is computed, no loop stores the elements of a tile."""
+    rest = columns % 16
+    (x,) = arrays(dtype, (columns, 70))
+    turned = check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, [x])
+    assert set(re.findall(r"(\w+_tile_\d+)\(", turned)) == {
+        f"move_tile_{n}" for n in ([16] if columns >= 16 else []) + ([rest] if rest else [])
+    }
+    if dtype is dtypes.f32:
+        given = [x, *arrays(dtype, (70, columns))]
+        emit = lambda b, x, y: b.add(b.transpose(x, np.array([1, 0], np.int32)), y)
+        computed = check(emit, lambda x, y: x.T + y, given)
+        assert "turn_tile_" in computed and "move_tile_" not in computed
 
 
 def test_branches_that_meet_are_one_kernel() -> None:
@@ -213,20 +230,26 @@ def test_a_softmax_divides_once_a_row(dtype: dtypes.DType) -> None:
         assert divisions == [(f"{dtype}(1.0)", "a1")], "the same for all of a row"
 
 
-def test_the_largest_of_a_row_does_not_tell_zeros_apart() -> None:
-    """Which takes twice the instructions; what is not a number is still found."""
+@pytest.mark.parametrize("target", ["native", "x86-64-v2"])
+@pytest.mark.parametrize("dtype", [dtypes.f32, dtypes.f64])
+def test_the_largest_of_a_row_is_looked_for_among_numbers(dtype: dtypes.DType, target: str) -> None:
+    """And NaN beside it, which takes fewer instructions; zeros of both signs are not told apart."""
     report = Report()
     b = Builder()
-    x = b.parameter("x", tensor_type(dtypes.f32, (3, 70)))
+    x = b.parameter("x", tensor_type(dtype, (5, 70)))
     c = b.build([b.max(x, np.array([1], np.int32)), b.min(x, np.array([1], np.int32))])
     spec = spec_of(c, ["x"], ["y", "z"])
-    program = compile_computation(c, Options(), spec, report=report, kernels=_kernels())
+    options = Options(target=target)
+    program = compile_computation(c, options, spec, report=report, kernels=_kernels())
     text = "".join(kernel_text(k) for k in report.stages.kernels.values())
-    for fold in ("maximum", "minimum"):
-        assert re.findall(rf"call (\w*) ?float @\"?llvm\.{fold}", text) == ["nsz"], fold
-    given = np.ones((3, 70), np.float32)
+    assert not re.findall(r"llvm\.(?:max|min)imum", text)
+    assert len(re.findall(r"fcmp nnan nsz o[gl]t", text)) == 2
+    given = np.ones((5, 70), dtype.numpy)
     given[[0, 1, 2], [0, 41, 69]] = np.nan  # in the first vector, a later one, behind the last
-    assert np.isnan(Executable(program, 1).run([given])).all()
+    given[3], given[4, ::2], given[4, 1::2] = np.nan, np.inf, -np.inf
+    largest, smallest = Executable(program, 1).run([given])
+    np.testing.assert_array_equal(largest, [np.nan] * 4 + [np.inf])
+    np.testing.assert_array_equal(smallest, [np.nan] * 4 + [-np.inf])
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
 """What loop nests a CPU wants: numbers of the caches, of vectors and of threads.
 
-They hold for every CPU that there is a target for, so that equal nests serve all of them.
+They hold for every CPU that there is a target for. One alone differs: with AVX-512, comparisons
+give masks.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from flowc.codegen.kernels.loop_choices import LoopChoices
 
@@ -22,4 +25,6 @@ CPU_CHOICES = LoopChoices(
     few=TILE_SIDE // 2,
     short=512,
     whole=64,
+    nan_masks=False,
 )
+MASK_CHOICES = replace(CPU_CHOICES, nan_masks=True)

@@ -75,6 +75,12 @@ def _fold(emit: Callable[..., Any]) -> Any:
     return numba_function("fold", lambda a, b: a(a, b), lambda b, values: emit(b, *values))
 
 
+def _extreme_number(b: ir.IRBuilder, operator: str, total: Any, x: Any) -> Any:
+    """What LLVM makes one instruction of, and a fold in any order. NaN makes it undefined."""
+    flags = ("nnan", "nsz")
+    return b.select(b.fcmp_ordered(operator, x, total, flags=flags), x, total, flags=flags)
+
+
 def _of_floats(name: str, scalar: Any, arity: int) -> Any:
     """`llvm.<name>` on `arity` floats."""
     signature = scalar(*[scalar] * arity)
@@ -164,6 +170,8 @@ def base_globals() -> dict[str, Any]:
         # The element first: what tells whether it is NaN then does not wait for the total.
         "fold_max_either": _fold(lambda b, x, y: _llvm_call(b, "maximum", y, x, flags=("nsz",))),
         "fold_min_either": _fold(lambda b, x, y: _llvm_call(b, "minimum", y, x, flags=("nsz",))),
+        "fold_max_number": _fold(lambda b, x, y: _extreme_number(b, ">", x, y)),
+        "fold_min_number": _fold(lambda b, x, y: _extreme_number(b, "<", x, y)),
     }
     for name in ("f32", "f64"):
         found[f"abs_{name}"] = _of_floats("fabs", _SCALARS[name], 1)

@@ -13,6 +13,8 @@ from flowc import dtypes
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.kernels.nest import (
     ACROSS,
+    MOVE,
+    TURN,
     Address,
     Apply,
     Assign,
@@ -102,6 +104,8 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
     "fold_min": {"f": "fold_min({0}, {1})", "*": _SMALLER},
     "fold_max_either": {"f": "fold_max_either({0}, {1})", "*": _LARGER},
     "fold_min_either": {"f": "fold_min_either({0}, {1})", "*": _SMALLER},
+    "fold_max_number": {"f": "fold_max_number({0}, {1})"},
+    "fold_min_number": {"f": "fold_min_number({0}, {1})"},
     "select": {"*": "{1} if {0} else {2}"},
     "complex": {"*": "{r}(complex({0}, {1}))"},
     "cast": {"*": "{r}({0})"},
@@ -313,8 +317,9 @@ def _intrinsic(name: str) -> Callable[..., Any]:
         from flowc.codegen.cpu.vector_interleave import MARKS
 
         return MARKS[name]
-    if name == "turn_tile":
-        from flowc.codegen.cpu.register_transpose import turn_tile
+    if name.startswith((TURN, MOVE)):
+        from flowc.codegen.cpu.register_transpose import move_tile, turn_tile
 
-        return turn_tile
+        kind, _, rows = name.rpartition("_")
+        return (turn_tile if TURN.startswith(kind) else move_tile)(int(rows))
     raise InternalError(f"no intrinsic is named {name}")

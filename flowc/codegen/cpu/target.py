@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from llvmlite import binding as llvm
 
-from flowc.codegen.cpu.loop_choices import CPU_CHOICES
+from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MASK_CHOICES
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.llvm.compile import Processor, compile_module, module_text
 from flowc.errors import InternalError, UsageError
@@ -50,7 +50,7 @@ class CpuTarget:
 
     @property
     def choices(self) -> LoopChoices:
-        return CPU_CHOICES
+        return MASK_CHOICES if self.vector_bits == 512 else CPU_CHOICES
 
     @property
     def host(self) -> CpuTarget:

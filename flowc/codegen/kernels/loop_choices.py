@@ -22,7 +22,8 @@ class LoopChoices:
     a multiple of `whole`, has a rest that matters. `inner_loops`: a step of the shared range may
     walk many elements in loops of its own; else it computes one, or the `block` lanes that share
     memory compute a tile. `tells_places`: a fault says where a wrong index stands, which takes
-    registers."""
+    registers. `nan_masks`: NaN is looked for beside the largest element of a row, in bits
+    where comparisons of vectors give such, else by counting; None: it joins the total."""
 
     chunk_nanoseconds: int
     column_block: int
@@ -37,6 +38,7 @@ class LoopChoices:
     whole: int
     inner_loops: bool = True
     tells_places: bool = True
+    nan_masks: bool | None = None
     block: int = 1
 
     def grain(self, cost: float, inner: Dim = 1) -> Dim:

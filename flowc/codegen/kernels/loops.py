@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
 from flowc.codegen.kernels.builder import (
-    INLINE_SIZES,
     LOCAL,
     int_name,
     int_number,
@@ -24,17 +23,19 @@ from flowc.codegen.kernels.builder import (
     int_sum,
 )
 from flowc.codegen.kernels.cluster import (
+    ClusterLowering,
     known_product,
+    row_major,
     unravel,
 )
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.nest import Carve, Load, Name
+from flowc.codegen.kernels.nest import Carve, Index, Load, Name
 from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
 from flowc.codegen.kernels.reducing import Reducing, full_index
+from flowc.codegen.kernels.row_folds import RowFolds
 from flowc.codegen.kernels.row_stages import kept_values, stages_of
 from flowc.codegen.target import Target
-from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, minimum, product, symbol
 from flowc.ir.lowering import Reduction
@@ -79,26 +80,26 @@ def _rows(r: Reducing, target: Target) -> Launch:
         r.lanes = r.choices.lanes(row, product(kept))
     # What lanes computed before they compute again.
     keeps = row != 0 and r.lanes == 1
+    # Where a row has size 1, what a fold gives spans it, but only in name.
+    full_results = [v for v in body.results if v.dims == r.full and v.node not in r.lowerings]
     cached = kept_values(body, r.lowerings, stages, r.full, cost) if keeps else []
+    places = _places_of(c, cached, full_results)
     scratch: Dim = 0
-    offsets: dict[Value, Dim] = {}
-    for value in cached:
-        offsets[value] = scratch
-        scratch = scratch + ceildiv(row * held_dtype(value.type.dtype).size, 64) * 64
     with nest.loop("p", int_name("begin"), int_name("end")):
         if kept:
             split_flat(c, kept, "o")
-        for value in cached:
-            start, dtype = nest.size(offsets[value]), held_dtype(value.type.dtype)
-            nest.body.append(Carve(_row_name(cached, value), dtype, start))
+        for value, name in places.items():
+            if name in c.out_names.values():
+                continue
+            dtype = held_dtype(value.type.dtype)
+            nest.body.append(Carve(name, dtype, nest.size(scratch)))
+            scratch = scratch + ceildiv(row * dtype.size, 64) * 64
         last = max(stages.values(), default=0)
-        # Where a row has size 1, what a fold gives spans it, but only in name.
-        full_results = [v for v in body.results if v.dims == r.full and v.node not in r.lowerings]
         for stage in range(last + 1):
             folding = [n for n in reductions if stages[n] == stage]
             storing = full_results if stage == last else []
             if folding or storing:
-                _row_loop(r, stages, stage, folding, storing, kept_index, cached, row)
+                _row_loop(r, stages, stage, folding, storing, kept_index, places, row)
             for n in folding:
                 total = Name(f"a{reductions.index(n)}", r.accumulator_dtype(n))
                 r.join_lanes(n, total)
@@ -117,8 +118,22 @@ def _rows(r: Reducing, target: Target) -> Launch:
     return c.launch(target, r.node.outputs, total, grain, scratch, r.node, tail, lanes=r.lanes)
 
 
-def _row_name(cached: Sequence[Value], value: Value) -> str:
-    return f"kept{cached.index(value)}"
+def _places_of(
+    c: ClusterLowering, cached: Sequence[Value], results: Sequence[Value]
+) -> dict[Value, str]:
+    """The buffer of each kept value: that of a result, whose element is stored behind all that read
+    it, or scratch. So the result's memory comes into the cache while much is computed."""
+    found: dict[Value, str] = {}
+    free = list(results)
+    for number, value in enumerate(cached):
+        dtype = held_dtype(value.type.dtype)
+        result = next((v for v in free if v.type.dtype is dtype), None)
+        if result is None:
+            found[value] = f"kept{number}"
+        else:
+            free.remove(result)
+            found[value] = c.out_names[result]
+    return found
 
 
 def _row_loop(
@@ -128,10 +143,11 @@ def _row_loop(
     folding: Sequence[Node],
     storing: Sequence[Value],
     kept_index: Sequence[Dim],
-    cached: Sequence[Value],
+    cached: Mapping[Value, str],
     row: Dim,
 ) -> None:
-    """One loop over a row: folds what it can, keeps and stores what it must."""
+    """One loop over a row: folds what it can, keeps and stores what it must. `cached`: the buffers
+    of the values that are kept."""
     c, nest = r.c, r.c.nest
     kinds = {n: r.accumulator_dtype(n) for n in folding}
     for n in folding:
@@ -145,7 +161,13 @@ def _row_loop(
     place = symbol(f"{LOCAL}i", run)
     of_run: Dim = symbol(f"{LOCAL}run", runs) if apart else 0
     position = nest.index(of_run * run + place)
-    in_one_order = _is_in_one_order(run)
+    totals = {n: Name(f"a{r.reductions.index(n)}", kind) for n, kind in kinds.items()}
+    folds = RowFolds(r, totals, run)
+    outputs = c.out_names.values()
+
+    def place_of(value: Value, index: tuple[Dim, ...]) -> Index:
+        at_result = cached[value] in outputs
+        return nest.index(row_major(value.dims, index)) if at_result else position
 
     def loop_body() -> None:
         places = [*unravel(of_run, apart), *unravel(place, adjacent)]
@@ -155,16 +177,18 @@ def _row_loop(
         restored = []
         for value in cached:
             if stages[value.node] < stage:
-                kept = Load(_row_name(cached, value), position, held_dtype(value.type.dtype))
+                dtype = held_dtype(value.type.dtype)
+                kept = Load(cached[value], place_of(value, index), dtype)
                 c.rows[value] = (index, Name(nest.let(kept).name, value.type.dtype))
                 restored.append(value)
         for value in cached:
             if stages[value.node] == stage:
-                nest.store(_row_name(cached, value), position, c.element(value, index))
+                nest.store(cached[value], place_of(value, index), c.element(value, index))
         for n in folding:
             x = r.prepared(n, index)
             name = f"{'part' if blocked else 'a'}{r.reductions.index(n)}"
-            nest.assign(name, r.combine(n, Name(name, x.dtype), x, in_one_order))
+            folds.join(n, Name(name, x.dtype), x)
+            folds.look(n, x)
         for value in storing:
             c.store(value, index, c.element(value, index))
         for value in restored:
@@ -183,26 +207,20 @@ def _row_loop(
     elif is_short and apart:
         together = max(1, together // max(1, size or 1))
         blocks = nest.loop("block", int_number(0), nest.size(runs), together)
-        with blocks, _parts(r, kinds):
+        with blocks, _parts(r, folds, totals):
             several = nest.loop("run", int_name("block"), _end_of_block(r, together, runs))
             with several, nest.loop("i", int_number(0), nest.size(run)):
                 loop_body()
     elif is_short:
-        with _parts(r, kinds), nest.loop("i", r.lane, nest.size(run), r.lanes):
+        with _parts(r, folds, totals), nest.loop("i", r.lane, nest.size(run), r.lanes):
             loop_body()
     else:
         blocks = nest.loop("block", int_number(0), nest.size(run), together)
-        with all_runs, blocks, _parts(r, kinds):
+        with all_runs, blocks, _parts(r, folds, totals):
             first = int_sum("block", "lane") if r.lanes > 1 else int_name("block")
             with nest.loop("i", first, _end_of_block(r, together, run), r.lanes):
                 loop_body()
-
-
-def _is_in_one_order(row: Dim) -> bool:
-    """A loop of a length that LLVM does not know stays one: elements meet in the same order in
-    every row. A short one is written out, and rows become vectors, as many as are computed at once.
-    """
-    return not (isinstance(row, int) and row < INLINE_SIZES)
+    folds.settle()
 
 
 def _end_of_block(r: Reducing, together: int, size: Dim) -> Name:
@@ -213,16 +231,15 @@ def _end_of_block(r: Reducing, together: int, size: Dim) -> Name:
 
 
 @contextmanager
-def _parts(r: Reducing, kinds: Mapping[Node, DType]) -> Iterator[None]:
+def _parts(r: Reducing, folds: RowFolds, totals: Mapping[Node, Name]) -> Iterator[None]:
     """Sums of a part of a row, which are added to those of the row behind it."""
     nest = r.c.nest
-    parts = {n: Name(f"part{r.reductions.index(n)}", kind) for n, kind in kinds.items()}
+    parts = {n: Name(f"part{r.reductions.index(n)}", total.dtype) for n, total in totals.items()}
     for n, part in parts.items():
         nest.declare(part.name, r.neutral(n, part.dtype))
     yield
     for n, part in parts.items():
-        total = Name(f"a{r.reductions.index(n)}", part.dtype)
-        nest.assign(total.name, r.combine(n, total, part))
+        folds.join(n, totals[n], part)
 
 
 def _columns(r: Reducing, target: Target) -> Launch:
@@ -263,14 +280,16 @@ def _columns(r: Reducing, target: Target) -> Launch:
         rows = nest.loop("r", int_number(0), nest.size(product(apart)))
         with rows, nest.loop("i", start, stop):
             if run:
-                for i, n in enumerate(reductions):
-                    nest.declare(f"part{i}", r.neutral(n, kinds[n]))
+                parts = {n: Name(f"part{i}", kinds[n]) for i, n in enumerate(reductions)}
+                for n, part in parts.items():
+                    nest.declare(part.name, r.neutral(n, part.dtype))
+                folds = RowFolds(r, parts, product(run))
                 with nest.loop("k", int_number(0), nest.size(product(run))):
-                    for i, n in enumerate(reductions):
-                        part = Name(f"part{i}", kinds[n])
-                        prepared = r.prepared(n, index)
-                        x = r.combine(n, part, prepared, _is_in_one_order(product(run)))
-                        nest.assign(part.name, x)
+                    for n, part in parts.items():
+                        x = r.prepared(n, index)
+                        folds.join(n, part, x)
+                        folds.look(n, x)
+                folds.settle()
             for i, n in enumerate(reductions):
                 x = Name(f"part{i}", kinds[n]) if run else r.prepared(n, index)
                 before = nest.let(Load(f"a{i}", place, kinds[n]))

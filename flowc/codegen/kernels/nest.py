@@ -21,6 +21,9 @@ from flowc.errors import InternalError
 from flowc.ir.scalar import PRIMITIVES
 
 BYTES = "bytes"  # the element type of raw scratch memory
+# Start the names of what turns tiles, before the number of their rows: to a buffer, and in place of
+# loads and stores.
+TURN, MOVE = "turn_tile_", "move_tile_"
 FOLD = "fold_"  # starts the names of the ops that join a running total
 ACROSS = "across_"  # starts the names of the ops that join the totals of lanes
 
@@ -163,7 +166,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Invoke:
-    """A function that gives no value, for what it does: `turn_tile`, `interleave`."""
+    """A function that gives no value, for what it does: `turn_tile_16`, `interleave`."""
 
     function: str
     operands: tuple[Expression, ...] = ()
@@ -190,6 +193,7 @@ class LoopNest:
 # `rest(a, q, b)` is a - q*b; `past(a, b)` is max(a, b) - b; `upto(a, b, c)` is min(a, b) - c;
 # `index_if(a, c)` is a where c holds, else 0. `fold_*` join a total, in any order of the elements.
 # `fold_*_either`: of zeros of both signs it may be either, which takes half the instructions.
+# `fold_*_number`: so, and what it gives for NaN is undefined.
 # `across_*(x, n)` join the totals of n lanes, in one order; each lane gets the result.
 # `to_memory` and `from_memory` convert between an element in a register and in a buffer.
 NEST_OPS: Mapping[str, tuple[int, DType | str]] = {
@@ -214,6 +218,8 @@ NEST_OPS: Mapping[str, tuple[int, DType | str]] = {
     "fold_min": (2, "first"),
     "fold_max_either": (2, "first"),
     "fold_min_either": (2, "first"),
+    "fold_max_number": (2, "first"),
+    "fold_min_number": (2, "first"),
     "fold_and": (2, "first"),
     "fold_or": (2, "first"),
     **{f"{ACROSS}{how}": (2, "first") for how in ("add", "mul", "max", "min", "and", "or")},

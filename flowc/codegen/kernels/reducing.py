@@ -117,12 +117,9 @@ class Reducing:
         flat = row_major(tuple(self.full[d] for d in self.kept), kept_index)
         return unravel(flat, value.dims)
 
-    def combine(self, node: Node, total: Scalar, x: Scalar, either: bool = False) -> Apply:
-        """The running total with one more element; `either`: of zeros of both signs the largest,
-        and the smallest, may be either."""
-        how = self.lowerings[node].combine
-        suffix = "_either" if either and how in ("max", "min") else ""
-        return Apply(f"{FOLD}{how}{suffix}", (total, x), x.dtype)
+    def combine(self, node: Node, total: Scalar, x: Scalar) -> Apply:
+        """The running total with one more element."""
+        return Apply(f"{FOLD}{self.lowerings[node].combine}", (total, x), x.dtype)
 
     def first_lane(self) -> AbstractContextManager[None]:
         """Statements that one lane does for all."""

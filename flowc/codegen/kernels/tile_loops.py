@@ -22,7 +22,17 @@ from flowc.codegen.kernels.builder import (
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, Read
 from flowc.codegen.kernels.loop_choices import LoopChoices
-from flowc.codegen.kernels.nest import Address, Carve, Index
+from flowc.codegen.kernels.nest import (
+    MOVE,
+    TURN,
+    Address,
+    Carve,
+    Index,
+    Let,
+    Load,
+    Name,
+    Store,
+)
 from flowc.ir.dims import Dim, Symbol, substitute, symbol
 
 ROW, COLUMN = f"{LOCAL}row", f"{LOCAL}column"
@@ -35,6 +45,15 @@ class _Turned:
     """A read that steps over rows by `distance`: in a tile it starts at `start`."""
 
     read: Read
+    distance: Dim
+    start: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Where a tile goes that is stored as it was read: its rows are `distance` apart."""
+
+    name: str
     distance: Dim
     start: Dim
 
@@ -54,25 +73,26 @@ def tile_loops(
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
     store(probe, row, column)
     turned = turned_reads(probe.reads)
+    tiles = _Tiles(c, turned, _target_of(probe, turned), store, row, column, side)
     nest.named("top", int_sum((together, block)))
     _stop(c, "bottom", "top", together, nest.size(rows))
-    scratch = 0
-    for i, turn in enumerate(turned):
-        nest.body.append(Carve(f"tile{i}", turn.read.dtype, int_number(scratch)))
-        scratch += side * side * turn.read.dtype.size
+    scratch = tiles.carve()
     with nest.loop("left", int_number(0), nest.size(columns), side):
         _stop(c, "right", "left", side, nest.size(columns))
         with nest.loop("first", int_name("top"), int_name("bottom"), side):
             _stop(c, "stop", "first", side, int_name("bottom"))
-            if not turned:
-                _plain(c, store, row, column)
-                return 0
-            wide = compare("eq", int_sum("right", "-left"), int_number(side))
-            with nest.when(both(wide, compare("eq", int_sum("stop", "-first"), int_number(side)))):
-                _whole_tile(c, turned, store, row, column, side)
-            with nest.otherwise():
-                _plain(c, store, row, column)
+            tiles.tile(_widths(columns, choices) if turned else [])
     return scratch
+
+
+def _widths(columns: Dim, choices: LoopChoices) -> list[int]:
+    """The widths of tiles that are turned: the whole one, and that of what is left behind the last
+    of these, unless it is so little, or not known."""
+    side = choices.tile_side
+    if not isinstance(columns, int):
+        return [side]
+    rest = columns % side
+    return [side] * (columns >= side) + [rest] * (rest >= choices.few)
 
 
 def _stop(c: ClusterLowering, stop: str, first: str, count: int, limit: Index) -> None:
@@ -80,31 +100,84 @@ def _stop(c: ClusterLowering, stop: str, first: str, count: int, limit: Index) -
     c.nest.assign(stop, int_op("smaller", end, limit))
 
 
-def _plain(c: ClusterLowering, store: StoreElement, row: Dim, column: Dim) -> None:
-    rows = c.nest.loop("row", int_name("first"), int_name("stop"))
-    with rows, c.nest.loop("column", int_name("left"), int_name("right")):
-        store(c, row, column)
+@dataclass(frozen=True, slots=True)
+class _Tiles:
+    """Emits tiles. `target`: where the one read goes, if nothing is computed."""
+
+    c: ClusterLowering
+    turned: Sequence[_Turned]
+    target: _Moved | None
+    store: StoreElement
+    row: Dim
+    column: Dim
+    side: int
+
+    def carve(self) -> int:
+        """Makes the buffers; how many bytes they take."""
+        scratch = 0
+        for i, turn in enumerate(self.turned if self.target is None else ()):
+            self.c.nest.body.append(Carve(f"tile{i}", turn.read.dtype, int_number(scratch)))
+            scratch += self.side**2 * turn.read.dtype.size
+        return scratch
+
+    def tile(self, widths: Sequence[int]) -> None:
+        """A tile of all rows and one of these widths, or whatever is at the edges."""
+        if not widths:
+            self._plain()
+            return
+        nest, (width, *narrower) = self.c.nest, widths
+        wide = compare("eq", int_sum("right", "-left"), int_number(width))
+        high = compare("eq", int_sum("stop", "-first"), int_number(self.side))
+        with nest.when(both(wide, high)):
+            if self.target is None:
+                self._computed(width)
+            else:
+                self._moved(width, self.target)
+        with nest.otherwise():
+            self.tile(narrower)
+
+    def _plain(self) -> None:
+        nest = self.c.nest
+        rows = nest.loop("row", int_name("first"), int_name("stop"))
+        with rows, nest.loop("column", int_name("left"), int_name("right")):
+            self.store(self.c, self.row, self.column)
+
+    def _moved(self, width: int, target: _Moved) -> None:
+        nest, (turn,) = self.c.nest, self.turned
+        source = Address(turn.read.name, nest.index(turn.start))
+        to = Address(target.name, nest.index(target.start))
+        steps = nest.size(turn.distance), nest.size(target.distance)
+        nest.invoke(f"{MOVE}{width}", source, steps[0], to, steps[1])
+
+    def _computed(self, width: int) -> None:
+        c, nest = self.c, self.c.nest
+        for i, turn in enumerate(self.turned):
+            start = Address(turn.read.name, nest.index(turn.start))
+            nest.invoke(f"{TURN}{width}", start, nest.size(turn.distance), Address(f"tile{i}"))
+            c.buffered[turn.read] = f"tile{i}", int_sum((self.side, "r"), "q")
+        with nest.loop("r", int_number(0), int_number(self.side)):
+            nest.named("row", int_sum("first", "r"))
+            with nest.loop("q", int_number(0), int_number(width)):
+                nest.named("column", int_sum("left", "q"))
+                self.store(c, self.row, self.column)
+        c.buffered.clear()
 
 
-def _whole_tile(
-    c: ClusterLowering,
-    turned: Sequence[_Turned],
-    store: StoreElement,
-    row: Dim,
-    column: Dim,
-    side: int,
-) -> None:
-    nest = c.nest
-    for i, turn in enumerate(turned):
-        start = Address(turn.read.name, nest.index(turn.start))
-        nest.invoke("turn_tile", start, nest.size(turn.distance), Address(f"tile{i}"))
-        c.buffered[turn.read] = f"tile{i}", int_sum((side, "r"), "q")
-    with nest.loop("r", int_number(0), int_number(side)):
-        nest.named("row", int_sum("first", "r"))
-        with nest.loop("q", int_number(0), int_number(side)):
-            nest.named("column", int_sum("left", "q"))
-            store(c, row, column)
-    c.buffered.clear()
+def _target_of(probe: ClusterLowering, turned: Sequence[_Turned]) -> _Moved | None:
+    """Where the probe stores what it reads, if that is all it does, and rows are without gaps."""
+    match probe.nest.body:
+        case [Let(name, Load(condition=None)), Store(buffer, _, Name(stored))]:
+            address = probe.addresses[-1]
+        case _:
+            return None
+    row, column = Symbol(ROW), Symbol(COLUMN)
+    distance = linear_factors(address).get(row, 0)
+    rest = substitute(address, {row: 0, column: 0})
+    linear = rest + symbol(ROW) * distance + symbol(COLUMN)
+    if name != stored or len(turned) != 1 or distance == 0 or linear != address:
+        return None
+    start = rest + symbol(f"{LOCAL}first") * distance + symbol(f"{LOCAL}left")
+    return _Moved(buffer, distance, start)
 
 
 def turned_reads(reads: Sequence[Read]) -> list[_Turned]:

@@ -77,10 +77,10 @@ def _exp_minus_1(e: Emitter, r: Quantity) -> Quantity:
     return e.fma(r * r, e.polynomial(r, _EXP[r.format].polynomial), r)
 
 
-def _exp_reduced(e: Emitter, r: Quantity, factor: float = 1.0) -> Quantity:
-    """exp(factor*r) for a reduced r."""
+def _exp_reduced(e: Emitter, r: Quantity, factor: float = 1.0, scale: float = 1.0) -> Quantity:
+    """scale*exp(factor*r) for a reduced r. A `scale` that is a power of two costs nothing."""
     series = (1.0, 1.0, *_EXP[r.format].polynomial)
-    return e.polynomial(r, [c * factor**k for k, c in enumerate(series)])
+    return e.polynomial(r, [c * scale * factor**k for k, c in enumerate(series)])
 
 
 def exp_of_sum(
@@ -105,10 +105,10 @@ def exp_of_sum(
     r, n = _reduce(e, x, f.bias - halved + (lift if negative else 0))
     if low is not None:
         r = r + low
-    y = _exp_reduced(e, r)
     scale = n << f.mantissa
     if negative:
-        return y * scale.as_float() * 2.0**-lift
+        return _exp_reduced(e, r, scale=2.0**-lift) * scale.as_float()
+    y = _exp_reduced(e, r)
     lifted = e.select(below, e.constant(f.bits, lift << f.mantissa), 0)
     factor = e.select(below, e.like(x, 2.0 ** (halved - lift)), 2.0**halved)
     return y * (scale + lifted).as_float() * factor
@@ -121,8 +121,8 @@ def exp(e: Emitter, x: Quantity) -> Quantity:
 
 @define("exp_negative")
 def exp_negative(e: Emitter, x: Quantity) -> Quantity:
-    """exp(min(x, 0)), with a quarter fewer instructions than exp has."""
-    return exp_of_sum(e, e.at_most(x, 0.0), negative=True)
+    """exp(x) for x of at most 0, with a third fewer instructions than exp has."""
+    return exp_of_sum(e, x, negative=True)
 
 
 @define("sigmoid")
