@@ -7,8 +7,7 @@ bytes come out as the very object that went in, which may be more than bytes (`H
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import count
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ class Texts:
         self._rows, self._count = np.empty(0, object), 0  # of an array numbers pick in one call
         self._append(list(rows))
 
-    def _append(self, rows: list[bytes]) -> None:
+    def _append(self, rows: Sequence[bytes] | Array) -> None:
         end = self._count + len(rows)
         if end > len(self._rows):
             grown = np.empty(2 * end, object)
@@ -40,14 +39,20 @@ class Texts:
 
     def numbers(self, array: Array) -> Array:
         """The numbers of the elements, which join the table."""
-        items = array.reshape(-1).tolist()
-        if not all(isinstance(x, (bytes, str)) for x in items):
+        rows = array.reshape(-1)
+        kinds = set(map(type, rows.tolist()))
+        if not all(issubclass(kind, (bytes, str)) for kind in kinds):
             raise InvalidArgumentError("a value of another dtype stands where a string is expected")
-        texts = [x if isinstance(x, bytes) else x.encode() for x in items]
-        places = count(self._count)
-        found = [next(places) if text else 0 for text in texts]
-        self._append([text for text in texts if text])
-        return np.array(found, np.int64).reshape(array.shape)
+        if any(issubclass(kind, str) for kind in kinds):
+            texts = [x if isinstance(x, bytes) else x.encode() for x in rows.tolist()]
+            rows = np.fromiter(texts, object, len(texts))
+        found = np.arange(self._count, self._count + len(rows), dtype=np.int64)
+        if not all(rows.tolist()):
+            filled = np.fromiter(map(bool, rows.tolist()), bool, len(rows))
+            rows = rows[filled]
+            found = np.where(filled, np.cumsum(filled) + (self._count - 1), 0)
+        self._append(rows)
+        return found.reshape(array.shape)
 
     def strings(self, numbers: Array) -> Array:
         """The elements behind numbers, as TensorFlow gives them: objects, each of bytes."""

@@ -1,16 +1,18 @@
 """Common subexpression elimination: nodes that compute the same become one.
 
-In: any Computation. Out: one node for each op, inputs and attrs. Large constants are equal by
-identity, small ones by value. Nodes with effects and random numbers stay apart.
+In: any Computation. Out: one node for each op, inputs and attrs; sizes that only the run finds,
+such as how many places are true, are those of the first. Large constants are equal by identity,
+small ones by value. Nodes with effects and random numbers stay apart.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from flowc.ir.bodies import nodes_within
+from flowc.ir.bodies import bodies_of, nodes_within
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node
+from flowc.ir.dims import lone_symbol
 from flowc.ir.rewrite import rewrite_nodes
 from flowc.options import Options
 from flowc.passes.analysis.attr_keys import attrs_key
@@ -22,7 +24,7 @@ def merge_duplicates(c: Computation, options: Options) -> Computation:
     seen: dict[Any, Node] = {}
 
     def merge(b: Builder, node: Node) -> Any:
-        work = work_of(node)
+        work = _key(node) if _shows_sizes(node) else None
         if work is None:
             return None
         first = seen.setdefault((work, node.inputs), node)
@@ -32,8 +34,22 @@ def merge_duplicates(c: Computation, options: Options) -> Computation:
 
 
 def work_of(node: Node) -> Any:
-    """A key that is equal for nodes that do the same with their inputs; None for those apart."""
-    if node.op.name == "parameter" or node.sizes or node.after or not node.outputs:
+    """A key that is equal for nodes that do the same with their inputs; None for those apart, and
+    for those that define sizes."""
+    return None if node.sizes else _key(node)
+
+
+def _shows_sizes(node: Node) -> bool:
+    """Whether the types of the outputs say all sizes that a node defines, as those of what takes
+    its place have to. Bodies name sizes, too."""
+    if not node.sizes:
+        return True
+    shown = {lone_symbol(d) for v in node.outputs for d in v.dims}
+    return not bodies_of(node) and all(size in shown for size, _ in node.sizes)
+
+
+def _key(node: Node) -> Any:
+    if node.op.name == "parameter" or node.after or not node.outputs:
         return None
     if any(n.op.traits & APART for n in nodes_within(node)):
         return None

@@ -100,7 +100,10 @@ class Dispatcher:
         version = self._variables.version
         form, wanted = self.calls.fetches(self._graph, fetches)
         fed = feed_arrays(self._graph, feeds)
-        if not are_arrays(feeds.values(), fed.values()) or not is_flat(fetches):
+        as_given = are_arrays(feeds.values(), fed.values())
+        if not as_given:
+            request = None  # who asks next gives what the program does not take
+        if not as_given or not is_flat(fetches):
             # Others of the same form as it was given may mean something else.
             made = (version, form, *fed, *map(form_of_array, fed.values()))
             key = None if form is None else made

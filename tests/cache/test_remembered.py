@@ -142,6 +142,15 @@ def test_other_feeds_and_options_are_other_requests(model: Path, reads: list[str
     assert len(reads) == 5
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f2", "i4", "i8", ">f4"])
+def test_arrays_of_other_dtypes_are_converted_each_time(model: Path, dtype: str) -> None:
+    """Their bytes are not those that a program takes which answered before."""
+    given = np.array([1, -2], dtype)
+    assert [run(model, {"x:0": given}).tolist() for _ in range(3)] == [[3, -6]] * 3
+    assert run(model).tolist() == [3, -6]
+    assert run(model, {"x:0": given}).tolist() == [3, -6]
+
+
 def test_a_graph_that_was_looked_at_is_read_and_teaches_nothing(
     model: Path, reads: list[str]
 ) -> None:

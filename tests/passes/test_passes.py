@@ -23,11 +23,13 @@ from flowc.errors import (
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import symbol
+from flowc.ir.host_run import HostValue
 from flowc.ir.op import op_named
 from flowc.ir.pattern import Match, Rewrite, apply_rewrites, op
 from flowc.ir.program_spec import spec_of
 from flowc.ir.rewrite import rewrite_nodes
 from flowc.ir.types import tensor_type
+from flowc.ops.strings.string_values import strings_of
 from flowc.options import Options
 from flowc.passes import pipeline, prune, simplify
 from flowc.passes.pipeline import NAMES, PIPELINE, run_passes
@@ -251,6 +253,13 @@ def test_large_constants_are_merged_by_identity_small_ones_by_value() -> None:
     c = built(lambda b: [b.const(a) for a in (large, large, large.copy(), small, small.copy())])
     found = pipeline.merge_duplicates(c, Options())
     assert [found.results.index(v) for v in found.results] == [0, 0, 2, 3, 3]
+
+
+def test_short_texts_are_merged_by_value_values_of_the_host_are_not() -> None:
+    texts = [b"", b"", b"a", b"x" * 9000, b"x" * 9000, HostValue.of(1), HostValue.of(1)]
+    c = built(lambda b: [b.const(strings_of([text], ())) for text in texts])
+    found = pipeline.merge_duplicates(c, Options())
+    assert [found.results.index(v) for v in found.results] == [0, 0, 2, 3, 4, 5, 6]
 
 
 def test_folding_keeps_the_dtype_and_the_bits() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from flowc.ir.types import Dims
 from flowc.ops.strings.string_values import check_count, strings_of
 
 Array = np.ndarray[Any, Any]
+_BYTES = np.array([bytes([byte]) for byte in range(256)], object)
 MOST_LISTS = 1 << 25  # lists or strings of Python that a number in a graph may ask for
 
 
@@ -48,7 +49,7 @@ def _split(inputs: Sequence[Any], _: Sequence[DType], *, skip_empty: bool) -> li
         if not text:
             rows.append([])
         elif not characters:
-            rows.append([text[i : i + 1] for i in range(len(text))])
+            rows.append(_BYTES[np.frombuffer(text, np.uint8)].tolist())
         else:
             found: list[Any] = text.split(characters) if cut is None else cut.split(text)
             rows.append([piece for piece in found if piece] if skip_empty else found)
@@ -109,7 +110,9 @@ def _grams(
     pad = width - 1 if padding < 0 else min(padding, width - 1)
     check_count(2 * pad + len(row), "strings in a padded row", MOST_LISTS)
     whole = [pads[0]] * pad + row + [pads[1]] * pad
-    return [between.join(whole[i : i + width]) for i in range(len(whole) - width + 1)]
+    if width > len(whole):
+        return []
+    return list(map(between.join, zip(*(islice(whole, k, None) for k in range(width)))))
 
 
 def _ngrams(

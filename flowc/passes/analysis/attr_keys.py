@@ -26,9 +26,10 @@ def attrs_key(node: Node, leaving_out: Sequence[str] = ()) -> Any:
 def _key(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         array = cast(np.ndarray, value)
-        if array.nbytes > SMALL or array.dtype.hasobject:
+        if array.nbytes > SMALL or (array.dtype.hasobject and not _is_short_text(array)):
             return f"array at {id(array)}"
-        return f"{array.dtype} {array.shape} {array.tobytes()!r}"
+        content = array.tolist() if array.dtype.hasobject else array.tobytes()
+        return f"{array.dtype} {array.shape} {content!r}"
     if isinstance(value, Computation):
         return f"body at {id(value)}"
     if isinstance(value, (tuple, list)):
@@ -38,3 +39,9 @@ def _key(value: Any) -> Any:
     if isinstance(value, ScalarBody):
         return repr(value), tuple(i.dims for i in value.instructions)
     return repr(value)
+
+
+def _is_short_text(array: np.ndarray[Any, Any]) -> bool:
+    """Whether objects are bytes and no more (`HostValue` is), and not many of them."""
+    items = array.reshape(-1).tolist()
+    return all(type(x) is bytes for x in items) and sum(map(len, items)) <= SMALL
