@@ -214,7 +214,7 @@ def _check_known(op: Operation) -> None:
     kind = op.type
     known = signature_of(kind) is not None or kind in op.graph.functions
     if not known and kind not in tensorflow_ops():
-        near = did_you_mean(kind, [n for n in tf_names() if not n.startswith("_")])
+        near = did_you_mean(kind, tf_names())
         raise NotFoundError(
             f"Op type not registered '{kind}' in binary running on this machine. Make sure the Op "
             "and Kernel are registered in the binary running in this process.",

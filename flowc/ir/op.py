@@ -183,8 +183,8 @@ def all_ops() -> tuple[Op, ...]:
 
 
 def tf_names() -> tuple[str, ...]:
-    """Every TensorFlow op type that has a record, aliases too."""
-    return tuple(_BY_TF_NAME)
+    """Every op type of TensorFlow's graphs that has a record, aliases too."""
+    return tuple(name for name, op in _BY_TF_NAME.items() if not op.is_internal)
 
 
 def stamp_of_others() -> str:

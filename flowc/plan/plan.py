@@ -281,6 +281,6 @@ def most_assigned(region: Region) -> int:
                 most = max(most, len(step.assigned), inner)
             case Branch(then=then, otherwise=otherwise):
                 most = max(most, most_assigned(then), most_assigned(otherwise))
-            case _:
+            case Run() | CallHost() | ReadSizes() | WriteSizes() | Copy() | Transfer():
                 pass
     return most

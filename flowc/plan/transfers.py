@@ -85,7 +85,7 @@ def _copied_on_host(region: Region) -> Iterator[Place]:
             case Branch(then=then, otherwise=otherwise):
                 yield from _copied_on_host(then)
                 yield from _copied_on_host(otherwise)
-            case _:
+            case Run() | CallHost() | ReadSizes() | WriteSizes() | Copy() | Transfer():
                 pass
 
 
@@ -200,7 +200,7 @@ class _Transfers:
                     self._branch(region, steps, step)
                 case Transfer():
                     raise InternalError("a plan is placed on devices once")
-                case _:
+                case Run() | CallHost() | ReadSizes() | WriteSizes():
                     self._plain(region, steps, step)
         region.steps = steps
 
@@ -332,7 +332,7 @@ def accesses(plan: Plan, region: Region) -> Iterator[tuple[Place, Side]]:
                 yield region.place_of(node.inputs[0]), HOST
                 yield from accesses(plan, then)
                 yield from accesses(plan, otherwise)
-            case _:
+            case Run() | CallHost() | ReadSizes() | WriteSizes():
                 side = _side(plan, step)
                 for value in (*step.node.inputs, *step.node.outputs):
                     yield region.place_of(value), side
@@ -352,5 +352,5 @@ def _loops(region: Region) -> Iterator[Loop]:
             case Branch(then=then, otherwise=otherwise):
                 yield from _loops(then)
                 yield from _loops(otherwise)
-            case _:
+            case Run() | CallHost() | ReadSizes() | WriteSizes() | Copy() | Transfer():
                 pass

@@ -64,6 +64,7 @@ SELDOM = frozenset("""
 PREFERRED = ("f64", "f32", "c128", "c64", "bf16", "f16")
 assert tf_op("Add") is not None  # the records are loaded
 OPS = [op for op in all_ops() if op.gradient not in (None, no_gradient)]
+OPS_OF_GRAPHS = [op for op in OPS if not op.is_internal]
 
 
 def examples_of(op: Op) -> list[Case]:
@@ -201,9 +202,6 @@ def _op_param(op: Op, often: Sequence[Op]) -> Any:
     return pytest.param(op, marks=() if is_often else pytest.mark.oracle)
 
 
-each_op = pytest.mark.parametrize("op", [_op_param(op, OPS) for op in OPS], ids=str)
-
-
 def _case_param(case: Case) -> Any:
     name = f"{case.op.name}-{case.number}"
     return pytest.param(case, marks=pytest.mark.oracle if case.op.name in SELDOM else (), id=name)
@@ -224,7 +222,7 @@ def check_graphs(cases: Sequence[Case], known: bool) -> None:
         )
 
 
-@each_op
+@pytest.mark.parametrize("op", [_op_param(op, OPS) for op in OPS_OF_GRAPHS], ids=str)
 @pytest.mark.parametrize("known", [False, True], ids=["unknown", "known"])
 def test_operations_of_a_graph_give_the_same(op: Op, known: bool) -> None:
     serving, sized = _covered(op)
@@ -232,7 +230,7 @@ def test_operations_of_a_graph_give_the_same(op: Op, known: bool) -> None:
         check_graphs([*serving, *sized] if known else serving, known)
 
 
-@pytest.mark.parametrize("op", [_op_param(op, OPS[::3]) for op in OPS], ids=str)
+@pytest.mark.parametrize("op", [_op_param(op, OPS[::3]) for op in OPS_OF_GRAPHS], ids=str)
 def test_operations_of_a_graph_are_compiled(op: Op) -> None:
     serving, sized = _covered(op)
     check_graphs(serving, False)
@@ -240,7 +238,7 @@ def test_operations_of_a_graph_are_compiled(op: Op) -> None:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("op", OPS, ids=str)
+@pytest.mark.parametrize("op", OPS_OF_GRAPHS, ids=str)
 def test_operations_with_known_sizes_are_compiled(op: Op) -> None:
     check_graphs(_covered(op)[0], True)
 

@@ -20,6 +20,7 @@ from flowc.codegen.kernels.nest import (
     Address,
     Apply,
     Assign,
+    Break,
     Carve,
     Declare,
     Expression,
@@ -28,6 +29,7 @@ from flowc.codegen.kernels.nest import (
     IndexSum,
     Invoke,
     Let,
+    Literal,
     Load,
     LoopNest,
     Name,
@@ -110,7 +112,7 @@ class _Sizes:
                 condition, body = self.expression(s.condition), self.block(s.body)
                 otherwise = self.block(s.otherwise)
                 return replace(s, condition=condition, body=body, otherwise=otherwise)
-            case _:
+            case Break() | Invoke():
                 return s
 
     def expression(self, x: Expression) -> Expression:
@@ -126,11 +128,11 @@ class _Sizes:
                 condition = None if condition is None else self.expression(condition)
                 otherwise = None if otherwise is None else self.expression(otherwise)
                 return replace(x, index=index, condition=condition, otherwise=otherwise)
-            case Address() if x.index is not None:
-                return replace(x, index=self.expression(x.index))
+            case Address(index=index):
+                return x if index is None else replace(x, index=self.expression(index))
             case Apply():
                 return replace(x, operands=tuple(map(self.expression, x.operands)))
-            case _:
+            case Literal():
                 return x
 
     def term(self, number: int, names: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:

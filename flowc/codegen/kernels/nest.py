@@ -265,7 +265,7 @@ def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
             return (body,)
         case If(body=body, otherwise=otherwise):
             return (body, otherwise)
-        case _:
+        case Let() | Declare() | Assign() | Carve() | Store() | Break() | Invoke():
             return ()
 
 
@@ -309,7 +309,7 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
                 stack += reversed(operands)
             case Load(index=index, condition=condition, otherwise=otherwise):
                 stack += [x for x in (otherwise, condition, index) if x is not None]
-            case Address(index=index) if index is not None:
-                stack.append(index)
-            case _:
+            case Address(index=index):
+                stack += [] if index is None else [index]
+            case Name() | Literal() | IndexSum():
                 pass
