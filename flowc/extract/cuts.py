@@ -1,4 +1,4 @@
-"""What to feed so that a model can be compiled without the nodes that stand in the way.
+"""Suggests feeds and fetches that leave out the nodes which cannot be compiled.
 
 In: a fetch set, and the names of nodes that cannot be compiled, as errors have them. Out: a fetch
 set that needs none of them. Invariant: what is fed has a dtype that arrays have, and lies outside

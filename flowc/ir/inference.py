@@ -1,8 +1,8 @@
 """What a record's `infer` sees of a node, and the errors that it raises.
 
 In: types of a node's inputs, its attrs, and what is known of inputs' elements. Out: the dims of its
-outputs. Invariant: sizes that must be equal, or at least so large, are said to be so and not
-compared, as the run may be the first to know them.
+outputs. Invariant: a rule states that sizes are equal, or at least so large, and does not compare
+them, since some are known only when the program runs.
 """
 
 from __future__ import annotations

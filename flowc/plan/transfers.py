@@ -5,9 +5,10 @@ every place that both sides touch has a copy on each, and `Transfer` steps bring
 before it is read. Invariant: what a step reads on its side is what was last written on any side,
 whichever way branches and loops went.
 
-For each place it is known where it is up to date. Branches meet in what both leave up to date. A
-loop fixes a side for each value that it carries, its home, and what it only reads is brought to
-every side that reads it before the first iteration.
+A forward dataflow analysis over which sides hold a valid copy of each place: the state after a
+conditional is the intersection of both branches. A loop fixes one side, its home, for each value
+that it carries; values that it only reads are copied to every side that reads them before the first
+iteration.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Calls of a program: what the form of the feeds decides is found once.
+"""Calls of a program: what depends only on the structure, dtypes and shapes of the feeds is
+computed once.
 
 In: arrays in the order of a program's feeds. Out: results in the structure that a caller asked for.
 """

@@ -1,4 +1,5 @@
-"""What serves a call of a Session: found among the calls and programs of before, or made.
+"""Finds what serves a call of a Session: a remembered call, a compiled program, or a new
+compilation.
 
 In: fetches and feeds as a caller gives them, or the tensors of a part of a run. Out: results.
 Invariant: a call is remembered only for forms of fetches and feeds that all mean the same.

@@ -1,4 +1,5 @@
-"""What is said of a run that failed: its node, and what TensorFlow would have come to first.
+"""The error to raise for a run that failed: with its node, and, of several faults, the one that
+TensorFlow meets first.
 
 In: an error of a run. Out: the error to raise. Invariant: a run that does not fail asks nothing of
 this module.

@@ -1,4 +1,5 @@
-"""Which shapes of feeds one program serves: those that vary as others did before.
+"""Shape specialisation: which shapes of feeds one program serves, by the dims that were seen to
+vary.
 
 In: the types of the arrays that runs of a fetch set feed. Out: the types to compile for, in which
 sizes that were seen to vary are open. Invariants: what fits the types has no size of 0 or 1 where

@@ -1,4 +1,4 @@
-"""What the C ABI makes of a program's metadata beside what that says itself.
+"""What the C ABI derives from a program's metadata.
 
 In: metadata. Out: messages as printf takes them; the check that a library can bind its sizes.
 """

@@ -1,9 +1,8 @@
 """Loop invariance of sizes: which are the same in every iteration of the loops around them.
 
-In: a body under construction, and sizes that are known in it. Out: whether each follows from
-nothing that an iteration changes: not from a carried value, and not from a random number. Sizes of
-the top level are the same all through the run. Invariant: a size of which this is not certain is
-not called steady.
+In: a body under construction, and sizes that are known in it. Out: whether each is loop-invariant:
+computed from no carried value and no random number. Sizes of the top level are constant during a
+run. Invariant: conservative; a size is called invariant only where that is certain.
 """
 
 from __future__ import annotations
