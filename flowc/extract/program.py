@@ -277,7 +277,7 @@ class Extraction:
 
 
 def _is_flow(tensor: Tensor) -> bool:
-    """Whether a tensor is what orders the accesses of a TensorArray, or what a loop makes of it."""
+    """Whether a tensor is the flow of a TensorArray, or carries one through a loop."""
     while tensor.op.type in _PASS_ON and tensor.op.inputs:
         tensor = tensor.op.inputs[0]
     signature = signature_of(tensor.op.type)

@@ -311,7 +311,7 @@ class RegionExtractor:
     def loose(self, node: Any) -> list[Any]:
         """What a node that always runs waits for, though it may stand in a branch that is not
         taken."""
-        if self.flow.is_plain or not has_trait(node.type, "always_runs"):
+        if self.flow.is_plain or not has_trait(node.type, "runs_if_dead"):
             return []
         return [c for c in node.controls if self.left_of(self.flow.node_guard(c))]
 

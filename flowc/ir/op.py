@@ -122,7 +122,7 @@ TRAITS = {
     "call",  # its outputs are those of its function `f` of its inputs
     "on_cpu",  # its kernel is for the CPU, also where there is a GPU
     "on_gpu",  # its kernel is for the GPU
-    "always_runs",  # also where what it waits for does not run
+    "runs_if_dead",  # runs even if a control input is dead
     "no_fold",  # too large or meaningless to evaluate at compile time (Placeholder, Range of sizes)
 }
 
@@ -188,7 +188,8 @@ def tf_names() -> tuple[str, ...]:
 
 
 def stamp_of_others() -> str:
-    """A text of the code behind all ops that are not flowc's own; empty where there are none."""
+    """A stamp of the code of all ops that are registered from outside of flowc; empty without
+    any."""
     others = (op for op in tuple(_BY_NAME.values()) if op.stamp is not None)
     return "\n".join(sorted(f"{op.tf} {op.stamp()}" for op in others if op.stamp is not None))
 

@@ -234,7 +234,7 @@ class ProgramSpec:
 
 
 def _places_after(count: int, gone: Collection[int | None]) -> dict[int, int]:
-    """Where those of `count` places are that stay, once others are gone."""
+    """The new positions of those of `count` positions that are not removed."""
     kept = [i for i in range(count) if i not in gone]
     return {i: n for n, i in enumerate(kept)}
 

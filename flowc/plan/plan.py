@@ -272,7 +272,7 @@ def rough(size: Dim) -> int:
 
 
 def most_assigned(region: Region) -> int:
-    """The most scalars that a loop's iteration hands on."""
+    """The most scalars that any loop carries from one iteration to the next."""
     most = 0
     for step in region.steps:
         match step:

@@ -202,7 +202,7 @@ def _on_host(array: Array | DeviceArray | None) -> Array | None:
 
 
 def _address(array: Array | DeviceArray | None) -> int:
-    """Where an array is, as a run is told."""
+    """The address of an array, as native code takes it."""
     if isinstance(array, DeviceArray):
         return array.address | ON_DEVICE
     return 0 if array is None else data_address(array) or 0

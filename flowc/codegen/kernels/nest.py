@@ -222,7 +222,7 @@ NEST_OPS: Mapping[str, tuple[int, DType | str]] = {
 
 def result_dtype(op: str, operands: Sequence[DType]) -> DType | None:
     """The dtype of what an op gives; None where the record says it beside the op. Raises
-    `InternalError` for an op that there is not, or another number of operands."""
+    `InternalError` for an unknown op and for another number of operands."""
     primitive = PRIMITIVES.get(op)
     count, rule = (
         (primitive.operands, primitive.result) if primitive else NEST_OPS.get(op, (-1, ""))

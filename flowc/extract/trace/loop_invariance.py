@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CHANGING = frozenset({"stateful", "random"})
 
 
-def is_steady(scope: BodyBuilder, dim: Dim, home: Builder | None = None) -> bool:
+def is_loop_invariant(scope: BodyBuilder, dim: Dim, home: Builder | None = None) -> bool:
     """Whether a size is the same in every iteration of the loops around a scope: all of them, or
     those inside of the scope that `home` builds."""
     around = scope
@@ -55,7 +55,7 @@ def _steady_node(scope: BodyBuilder, node: Node, top: BodyBuilder) -> bool:
     while pending:
         found = pending.pop()
         if found.op.name == "parameter":
-            if not _steady_parameter(scope, found.output, top):
+            if not _is_invariant_parameter(scope, found.output, top):
                 return False
             continue
         bodies = bodies_of(found).values()
@@ -72,7 +72,7 @@ def _steady_node(scope: BodyBuilder, node: Node, top: BodyBuilder) -> bool:
     return True
 
 
-def _steady_parameter(scope: BodyBuilder, parameter: Value, top: BodyBuilder) -> bool:
+def _is_invariant_parameter(scope: BodyBuilder, parameter: Value, top: BodyBuilder) -> bool:
     """Whether a parameter stands for a value of outside that is the same in every iteration."""
     assert scope.outer is not None
     for outside, inside in scope.captured.items():

@@ -26,7 +26,7 @@ FIRST_DIM_SIZE, VALUE_ROWIDS, ROW_SPLITS = "FIRST_DIM_SIZE", "VALUE_ROWIDS", "RO
 
 
 def check_splits(splits: Array, count: int) -> None:
-    """Raises `InvalidArgumentError` where splits are none of `count` values."""
+    """Raises `InvalidArgumentError` where splits do not partition `count` values."""
     falls = np.flatnonzero(np.diff(splits) < 0)
     if not len(splits):
         fault = "ragged splits may not be empty"
@@ -151,7 +151,7 @@ def _infer_to_tensor(c: Inference) -> Dims:
 
 
 def _to_tensor_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    """Where each value went is told by the same op of their numbers."""
+    """The same op on the indices of the values tells where each went."""
     shape, values, default, *partitions = node.inputs
     count = b.size_of(values, 0)
     inner = b.rank_of(values) - 1
@@ -261,7 +261,7 @@ def _infer_gather(c: Inference) -> list[Dims]:
 
 
 def _gather_gradient(b: GradientBuilder, node: Forward, *dys: Any) -> Any:
-    """Which values were read is told by the same op of their numbers."""
+    """The same op on the indices of the values tells which were read."""
     *splits, values, indices = node.inputs
     numbers = b.range(np.int32(0), b.size_of(values, 0), np.int32(1))
     *_, places = b.with_attrs_of(node, "ragged_gather", *splits, numbers, indices)

@@ -55,8 +55,8 @@ class Inner:
 
 
 class Items(ABC):
-    """Goes through a dataset once. One thread at a time. `where`: the attributes that say how far
-    it came; all else is as it was made."""
+    """An iterator over a dataset, used by one thread at a time. `where`: the attributes that are
+    its position; all others never change."""
 
     where: ClassVar[tuple[str, ...]]
 
