@@ -20,6 +20,7 @@ from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.image import bmp_files, gif_files, jpeg_files, png_files
 from flowc.ops.state.variables import value_of
 
@@ -185,41 +186,43 @@ def _shape(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
 
 # -- records
 
-define(
+host_op(
     "decode_png",
     "DecodePng(contents: string; channels: int = 0, dtype: {u8, u16} = u8) -> image: dtype",
+    _decode_png,
     infer=_infer_pixels,
-    lowering=Host(_decode_png, "DecodePng", ("channels",), only_reads=True),
 )
-define(
+host_op(
     "decode_jpeg",
     f"DecodeJpeg(contents: string; {_JPEG_ATTRS}) -> image: u8",
+    _decode_jpeg,
     infer=_infer_pixels,
-    lowering=Host(_decode_jpeg, "DecodeJpeg", _JPEG_SETTINGS, only_reads=True),
+    settings=_JPEG_SETTINGS,
 )
-define(
+host_op(
     "decode_and_crop_jpeg",
     f"DecodeAndCropJpeg(contents: string, crop_window: i32; {_JPEG_ATTRS}) -> image: u8",
+    _decode_cropped,
     infer=_infer_cropped,
-    lowering=Host(_decode_cropped, "DecodeAndCropJpeg", _JPEG_SETTINGS, only_reads=True),
+    settings=_JPEG_SETTINGS,
 )
-define(
+host_op(
     "decode_gif",
     "DecodeGif(contents: string) -> image: u8",
+    _decode_gif,
     infer=_infer_frames,
-    lowering=Host(_decode_gif, "DecodeGif", only_reads=True),
 )
-define(
+host_op(
     "decode_bmp",
     "DecodeBmp(contents: string; channels: int = 0) -> image: u8",
+    _decode_bmp,
     infer=_infer_pixels,
-    lowering=Host(_decode_bmp, "DecodeBmp", ("channels",), only_reads=True),
 )
-define(
+host_op(
     "extract_jpeg_shape",
     "ExtractJpegShape(contents: string; output_type: {i32, i64} = i32) -> image_shape: output_type",
+    _shape,
     infer=lambda c: (_check(c), (3,))[1],
-    lowering=Host(_shape, "ExtractJpegShape", only_reads=True),
 )
 
 _any_image = Host(_decode_image, "DecodeImage", ("channels", "expand_animations"), only_reads=True)

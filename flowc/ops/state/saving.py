@@ -27,6 +27,7 @@ from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import STATE, value_of
 
@@ -171,41 +172,35 @@ def _infer_merge(c: Inference) -> list[Dims]:
     return []
 
 
-define(
+host_op(
     "save_v2",
     "SaveV2(prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes;"
     " dtypes: list(type) >= 1)",
+    _save_bundle,
     infer=lambda c: _check_names(c, 3, 2),
-    lowering=Host(_save_bundle, "SaveV2", may_block=True, only_reads=True),
     traits=FILES,
 )
-define(
+host_op(
     "save_slices",
     "SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: T;"
     " T: list(type) >= 1)",
+    _save_slices,
     infer=lambda c: _check_names(c, 3, 2),
-    lowering=Host(_save_slices, "SaveSlices", may_block=True, only_reads=True),
     traits=FILES,
 )
-define(
+host_op(
     "save",
     "Save(filename: string, tensor_names: string, data: T; T: list(type) >= 1)",
+    _save_whole,
     infer=lambda c: _check_names(c, 2, 1),
-    lowering=Host(_save_whole, "Save", may_block=True, only_reads=True),
     traits=FILES,
 )
-define(
+host_op(
     "merge_v2_checkpoints",
     "MergeV2Checkpoints(checkpoint_prefixes: string, destination_prefix: string;"
     " delete_old_dirs: bool = True, allow_missing_files: bool = False)",
+    _merge,
     infer=_infer_merge,
-    lowering=Host(
-        _merge,
-        "MergeV2Checkpoints",
-        ("delete_old_dirs", "allow_missing_files"),
-        may_block=True,
-        only_reads=True,
-    ),
     traits=FILES,
 )
 
@@ -235,20 +230,22 @@ def _infer_scalars(c: Inference) -> Dims:
     return ()
 
 
-define(
+host_op(
     "sharded_filename",
     "ShardedFilename(basename: string, shard: i32, num_shards: i32) -> filename: string",
+    _sharded_step,
     infer=_infer_scalars,
     reference=lambda basename, shard, num_shards: _sharded(basename, shard, num_shards),
-    lowering=Host(_sharded_step, "ShardedFilename"),
+    only_reads=False,
     traits=frozenset({"begins_with"}),
 )
-define(
+host_op(
     "sharded_filespec",
     "ShardedFilespec(basename: string, num_shards: i32) -> filename: string",
+    _all_shards_step,
     infer=_infer_scalars,
     reference=lambda basename, num_shards: _sharded(basename, -1, num_shards),
-    lowering=Host(_all_shards_step, "ShardedFilespec"),
+    only_reads=False,
 )
 
 
