@@ -121,7 +121,7 @@ def _to_tensor(
 
 def _check_ranks(c: Inference, partitions: Sequence[int], values: int) -> None:
     for i in partitions:
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
     if not c.rank(values):
         raise c.fail("Shape must be at least rank 1 but is rank 0")
 

@@ -118,7 +118,7 @@ def _decode(
 
 
 def _infer_decode(c: Inference) -> list[Dims]:
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     found: list[Any] = []
     for name in ("desired_samples", "desired_channels"):
         wanted = c.attrs[name]
@@ -160,7 +160,7 @@ def _encode(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 def _infer_encode(c: Inference) -> Dims:
     c.need_rank(0, 2, f"audio must be 2-dimensional: Shape must be rank 2 but is rank {c.rank(0)}")
-    c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+    c.need_rank(1, 0)
     return ()
 
 

@@ -45,7 +45,7 @@ _JPEG_SETTINGS = ("channels", "ratio", "fancy_upscaling", "try_recover_truncated
 
 
 def _check(c: Inference) -> None:
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     channels = c.attrs.get("channels", 0)
     if channels not in (0, 1, 3, 4):
         raise c.fail(f"`channels` must be 0, 1, 3 or 4 but got {channels}")
@@ -63,7 +63,7 @@ def _infer_pixels(c: Inference) -> Dims:
 
 def _infer_cropped(c: Inference) -> Dims:
     _check(c)
-    c.need_rank(1, 1, f"Shape must be rank 1 but is rank {c.rank(1)}")
+    c.need_rank(1, 1)
     c.equal(c.dims(1)[0], 4)
     window = c.content(1)
     known = [] if window is None else [n for n in window[2:] if isinstance(n, int | np.integer)]

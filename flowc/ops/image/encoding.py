@@ -48,11 +48,11 @@ def _encode_png(inputs: Sequence[Any], _: Sequence[DType], *, compression: int) 
 
 
 def _infer_jpeg(c: Inference) -> Dims:
-    c.need_rank(0, 3, f"Shape must be rank 3 but is rank {c.rank(0)}")
+    c.need_rank(0, 3)
     if not 0 <= c.attrs.get("quality", 0) <= 100:
         raise c.fail(f"quality must be in [0,100], got {c.attrs['quality']}")
     if len(c.inputs) > 1:
-        c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+        c.need_rank(1, 0)
     return ()
 
 

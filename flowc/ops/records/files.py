@@ -69,7 +69,7 @@ def _match(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[A
 
 def _infer_scalars(c: Inference) -> list[Dims]:
     for i in range(len(c.inputs)):
-        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+        c.need_rank(i, 0)
     return []
 
 

@@ -211,7 +211,7 @@ def _infer_examples(c: Inference) -> list[Dims]:
 
 def _infer_batch(c: Inference) -> list[Dims]:
     shapes = c.attrs["dense_shapes"]
-    c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
+    c.need_rank(0, 1)
     sparse = len(c.inputs) - 2 - 2 * len(shapes)
     for i in range(2, 2 + sparse + len(shapes)):
         c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}: a key is one string")
@@ -219,7 +219,7 @@ def _infer_batch(c: Inference) -> list[Dims]:
 
 
 def _infer_single(c: Inference) -> list[Dims]:
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     found = sparse_dims(c, c.attrs["num_sparse"], 1, c.attrs["sparse_types"])
     if len(c.attrs["sparse_keys"]) != c.attrs["num_sparse"]:
         raise c.fail("as many sparse keys as num_sparse says are expected")

@@ -244,7 +244,7 @@ def _infer_attrs(c: Inference) -> list[Dims]:
 
 def _infer_single(c: Inference) -> list[Dims]:
     a = c.attrs
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     shapes = a["feature_list_dense_shapes"]
     context = len(a["context_sparse_types"]), a["context_dense_shapes"], 0
     found = _dims(c, (), context, (len(a["feature_list_sparse_types"]), shapes, 0))

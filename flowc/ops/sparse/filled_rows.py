@@ -45,7 +45,7 @@ def _fill_rows(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 def _infer_fill_rows(c: Inference) -> list[Dims]:
     check_sparse(c, 0, 1, 2)
-    c.need_rank(3, 0, f"Shape must be rank 0 but is rank {c.rank(3)}")
+    c.need_rank(3, 0)
     sizes = c.content(2)
     rows = c.fresh("rows") if sizes is None or c.dims(2)[0] == 0 else sizes[0]
     if isinstance(rows, np.integer):

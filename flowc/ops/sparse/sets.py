@@ -222,7 +222,7 @@ def _sparse_bincount(
 
 
 def _size_of(c: Inference, i: int) -> Any:
-    c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+    c.need_rank(i, 0)
     known = c.content(i)
     if known is None:
         return c.fresh("size")
@@ -274,7 +274,7 @@ def _ragged_bincount(
 
 
 def _infer_ragged_bincount(c: Inference) -> Dims:
-    c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
+    c.need_rank(0, 1)
     if c.dims(0)[0] == 0:
         raise c.fail("Splits must be non-empty")
     return (c.dims(0)[0] - 1, _size_of(c, 2))

@@ -23,7 +23,6 @@ from flowc.ops.sparse.sparse_places import (
     check_sparse,
     found_in,
     need_as_many,
-    need_ranks,
     numbered,
     results,
     taken,
@@ -81,7 +80,7 @@ def _add_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 
 def _infer_add_grad(c: Inference) -> list[Dims]:
-    need_ranks(c, 1, 2, 2, 2)
+    c.need_ranks(1, 2, 2, 2)
     need_as_many(c, 3, "sum_indices")
     return [c.dims(1)[:1], c.dims(2)[:1]]
 

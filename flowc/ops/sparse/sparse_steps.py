@@ -27,7 +27,6 @@ from flowc.ops.sparse.sparse_places import (
     in_order,
     linear,
     need_as_many,
-    need_ranks,
     results,
     taken,
 )
@@ -108,9 +107,9 @@ def _reshape(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 
 def _infer_reshape(c: Inference) -> list[Dims]:
-    c.need_rank(0, 2, f"Shape must be rank 2 but is rank {c.rank(0)}")
+    c.need_rank(0, 2)
     for i in (1, 2):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
     c.equal(c.dims(0)[1], c.dims(1)[0])
     return [(c.dims(0)[0], c.dims(2)[0]), c.dims(2)]
 
@@ -142,7 +141,7 @@ def _slice(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 def _infer_slice(c: Inference) -> list[Dims]:
     check_sparse(c, 0, 1, 2)
     for i in (3, 4):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
         c.equal(c.dims(i)[0], c.dims(2)[0])
     count = c.fresh("n", c.dims(0)[0])
     return [(count, c.dims(0)[1]), (count,), c.dims(2)]
@@ -173,7 +172,7 @@ def _slice_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 
 def _infer_slice_grad(c: Inference) -> Dims:
-    need_ranks(c, 1, 2, 1, 2)
+    c.need_ranks(1, 2, 1, 2)
     need_as_many(c, 3, "output_indices")
     return c.dims(1)[:1]
 

@@ -158,17 +158,16 @@ def _remove_empty(folder: Path) -> None:
 
 def _check_names(c: Inference, first: int, vectors: int) -> list[Dims]:
     """The path is a scalar, and what speaks of the tensors has an element for each of them."""
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     count = len(c.inputs) - first
     for i in range(1, 1 + vectors):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
         c.equal(c.dims(i)[0], count, f"Dimension must be {count} but is {c.dims(i)[0]}")
     return []
 
 
 def _infer_merge(c: Inference) -> list[Dims]:
-    c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
-    c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+    c.need_ranks(1, 0)
     return []
 
 
@@ -226,7 +225,7 @@ def _all_shards_step(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 def _infer_scalars(c: Inference) -> Dims:
     for i in range(len(c.inputs)):
-        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+        c.need_rank(i, 0)
     return ()
 
 
@@ -323,9 +322,9 @@ def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, type_attr: str) -
 
 
 def _infer_unknown(c: Inference, vectors: bool) -> list[Dims]:
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     for i in range(1, len(c.inputs)):
-        c.need_rank(i, int(vectors), f"Shape must be rank {int(vectors)} but is rank {c.rank(i)}")
+        c.need_rank(i, int(vectors))
     if vectors:
         names, parts = c.dims(1), c.dims(2)
         fault = "Dimension 0 in both shapes must be equal, but are {} and {}"

@@ -76,7 +76,7 @@ def _remapping(
 
 def _infer_remapping(c: Inference) -> list[Dims]:
     for i in range(2):
-        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+        c.need_rank(i, 0)
     return [(c.attrs["num_new_vocab"],), ()]
 
 

@@ -154,7 +154,7 @@ def _static_replace(
 
 def _infer(c: Inference) -> Dims:
     for i in range(1, len(c.inputs)):
-        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+        c.need_rank(i, 0)
     return c.dims(0)
 
 

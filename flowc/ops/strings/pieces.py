@@ -62,8 +62,7 @@ def _split_v2(inputs: Sequence[Any], _: Sequence[DType], *, maxsplit: int) -> li
 
 
 def _infer_split(c: Inference) -> list[Dims]:
-    c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
-    c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+    c.need_ranks(1, 0)
     count = c.fresh("pieces")
     return [(count, 2), (count,), (2,)]
 
@@ -150,7 +149,7 @@ def _ngrams(
 
 def _infer_ngrams(c: Inference) -> list[Dims]:
     for i in (0, 1):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
     return [(c.fresh("ngrams"),), c.dims(1)]
 
 
@@ -230,7 +229,7 @@ def _segments(inputs: Sequence[Any], _: Sequence[DType], *, separator: str) -> l
 
 
 def _infer_segments(c: Inference) -> Dims:
-    c.need_rank(2, 0, f"Shape must be rank 0 but is rank {c.rank(2)}")
+    c.need_rank(2, 0)
     ids, dims = c.dims(1), c.dims(0)
     if len(ids) > len(dims):
         raise c.fail(f"Shape must be at most rank {len(dims)} but is rank {len(ids)}")

@@ -210,7 +210,7 @@ def _encode(
 
 def _infer_encode(c: Inference) -> Dims:
     for i in (0, 1):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
     return (c.dims(1)[0] - 1,)
 
 
