@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -470,6 +470,28 @@ def test_the_layers_of_architecture_md_are_these() -> None:
     short = {"flowc_runtime": "runtime", "flowc": "flowc/__init__", "flowc.__main__": "__main__"}
     here = [{short.get(n, n.removeprefix("flowc.")) for n in names} for names in LAYERS]
     assert written == here
+
+
+# Folders of tests that are of no one folder of flowc.
+BESIDE = {"", "aot", "benchmarks", "oracle", "runtime", "security"}
+
+
+def misplaced_tests(tests: Collection[str]) -> list[str]:
+    """Tests in a folder that flowc has not, and folders of too many."""
+    counts = Counter(path.rpartition("/")[0] for path in tests)
+    return [
+        folder
+        for folder, count in counts.items()
+        if count > MOST_FILES or not (folder in BESIDE or (ROOT / "flowc" / folder).is_dir())
+    ]
+
+
+def test_tests_mirror_the_folders_of_flowc() -> None:
+    folder = ROOT / "tests"
+    found = [str(path.relative_to(folder)) for path in folder.rglob("test_*.py")]
+    assert misplaced_tests([*found, "nowhere/test_new.py"]) == ["nowhere"]
+    assert misplaced_tests([*found, *(f"ir/test_new{i}.py" for i in range(MOST_FILES))]) == ["ir"]
+    assert misplaced_tests(found) == []
 
 
 def imports_of_tests(known: Sources) -> list[str]:
