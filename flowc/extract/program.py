@@ -235,7 +235,8 @@ class Extraction:
 
     def current(self, scope: BodyBuilder, bound: Bound | None) -> Bound | None:
         """What a node finds in an input when it runs. In TensorFlow the `v/read` of a reference
-        variable is its memory, not a copy: who waits for an assignment finds the new value."""
+        variable is its memory, not a copy: a reader that waits for an assignment finds the new
+        value."""
         if not isinstance(bound, Value) or bound not in self.shared:
             return bound
         found = scope.find(self.shared[bound])

@@ -98,7 +98,7 @@ def name_scope(
     """Prefixes the names of operations made inside; yields the prefix with its slash.
 
     Without a name, `default_name` is used. `values`: tensors whose graph becomes the default.
-    Raises `ValueError` for a name that is none, and for `values` of several graphs.
+    Raises `ValueError` for an invalid name, and for `values` of several graphs.
     """
     graph = next((v.graph for v in values or () if isinstance(v, Tensor | Operation)), None)
     graph = get_default_graph() if graph is None else graph_beside(graph)

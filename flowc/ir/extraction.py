@@ -3,8 +3,8 @@
 Most are Values. A handle is bound to the `Resource` that it names, whose contents are a Bound of
 their own that ops read and replace in order; a TensorList is bound to a `ListValue`, an optional to
 an `OptionalValue`. So state and lists become plain values, which passes, fusion and planning treat
-like any others, and which loops and branches carry. Bound is a closed union: who asks for one of
-its arms treats all of them, and ends with `assert_never`.
+like any others, and which loops and branches carry. Bound is a closed union: code that matches on
+it treats all of its arms, and ends with `assert_never`.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ class ProgramSpec:
         )
 
     def with_memory_of(self, compiled: ProgramSpec) -> ProgramSpec:
-        """With what was decided of the memory of its variables when it was compiled."""
+        """With the memory decisions that the compiler made for its variables."""
         there = {v.name: v.on_device for v in compiled.variables}
         variables = tuple(replace(v, on_device=there[v.name]) for v in self.variables)
         return replace(self, variables=variables, aliases=compiled.aliases)

@@ -188,7 +188,7 @@ class HeldVariables:
         keepers().add(self)
 
     def forked(self) -> None:
-        """In a child no other thread runs; what one was about to assign is not."""
+        """In a forked child no other thread runs; assignments that were under way are dropped."""
         self._active.clear()
         self._waiting.clear()
         self._lock = threading.Lock()

@@ -114,7 +114,7 @@ def quantize_and_dequantize_v2(
     """Floats rounded to the nearest that `num_bits` bits can hold, and still floats. Gradients flow
     to the elements within the range, and to no others.
 
-    Raises `ValueError` for numbers of bits out of range, and for an axis that there is not.
+    Raises `ValueError` for numbers of bits out of range, and for an axis out of range.
     """
     return call(
         "QuantizeAndDequantizeV4",

@@ -59,8 +59,8 @@ def bytes_of(port: TensorSpec) -> int:
 
 
 def check_sizes(metadata: ProgramMetadata) -> None:
-    """Raises `InternalError` where a size is no input's dim by itself, or a variable has no fixed
-    shape."""
+    """Raises `InternalError` where a size is not a whole dim of an input, or a variable has no
+    fixed shape."""
     inputs = metadata.spec.fed
     bound = {lone_symbol(d) for port in inputs for d in port.dims}
     for port in inputs:

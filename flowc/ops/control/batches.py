@@ -1,8 +1,8 @@
 """Batches across runs, of which flowc's have one run: Batch, Unbatch and UnbatchGrad.
 
-In: tensors with as many rows each. Out: the batch, who has which of its rows, and the rows again.
-Invariant: a run never waits for another one's rows, so that it gets what TensorFlow gives to a run
-that is alone until the time is over.
+In: tensors with as many rows each. Out: the batch, which run has which of its rows, and the rows
+again. Invariant: a run never waits for another one's rows, so that it gets what TensorFlow gives to
+a run that is alone until the time is over.
 """
 
 from __future__ import annotations

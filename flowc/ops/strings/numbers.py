@@ -32,7 +32,7 @@ _FLOAT = re.compile(
 
 
 def as_numbers(texts: Sequence[bytes], dtype: DType) -> tuple[Array, int | None]:
-    """The numbers that texts are, and the place of the first that is none."""
+    """The numbers that texts spell, and the position of the first text that spells none."""
     if len(texts) >= MANY and not dtype.is_integer and _are_plain_floats(texts):
         found = np.fromiter(map(float, texts), np.float64, len(texts))
         with np.errstate(over="ignore"):
