@@ -105,3 +105,13 @@ def test_counts_of_numbers() -> None:
 
 def test_the_elements_of_strings_that_are_not_empty() -> None:
     assert listed(tf.sparse.from_dense(["", "a"])) == [[[[1]], [b"a"], [2]]]
+
+
+def test_values_are_asked_of_a_session_of_the_same_graph() -> None:
+    a = sparse()
+    with tf.Session(graph=tf.Graph()) as other, pytest.raises(ValueError, match="is different"):
+        a.eval(session=other)
+    with pytest.raises(ValueError, match="evaluate tensor.*No default session is registered"):
+        a.eval()
+    with tf.Session():
+        assert a.eval().values.tolist() == [1.0, 2.0, 3.0]
