@@ -48,6 +48,7 @@ gradients: $(DEV_INSTALLED) $(ORACLE_INSTALLED) ## gradients of FUZZ random prog
 	  -n $(JOBS) -o addopts= tests/api/training/test_gradient_fuzz.py | tee build/gradients.txt
 	tail -n 1 build/gradients.txt > docs/gradients.log
 	$(ORACLE_VENV)/bin/python -m pytest -n $(JOBS) -o addopts= tests/ops/test_gradients.py \
+	  tests/oracle/test_oracle_op_gradients.py \
 	  > build/op-gradients.txt; tail -n 1 build/op-gradients.txt | tee -a docs/gradients.log
 
 sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memory (needs gcc)

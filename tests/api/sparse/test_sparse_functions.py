@@ -111,7 +111,7 @@ def test_values_are_asked_of_a_session_of_the_same_graph() -> None:
     a = sparse()
     with tf.Session(graph=tf.Graph()) as other, pytest.raises(ValueError, match="is different"):
         a.eval(session=other)
-    with pytest.raises(ValueError, match="evaluate tensor.*No default session is registered"):
+    with pytest.raises(ValueError, match=r"evaluate tensor.*No default session is registered"):
         a.eval()
     with tf.Session():
         assert a.eval().values.tolist() == [1.0, 2.0, 3.0]
