@@ -227,21 +227,24 @@ class Optimizer:
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         """The operation that changes a reference variable."""
-        raise NotImplementedError
+        raise self._lacks("_apply_dense")
 
     def _resource_apply_dense(self, grad: Tensor, handle: ResourceVariable) -> Any:
         """The operation that changes a resource variable."""
-        raise NotImplementedError
+        raise self._lacks("_resource_apply_dense")
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
         """The operation that changes rows of a reference variable, each index once."""
-        raise NotImplementedError
+        raise self._lacks("_apply_sparse")
 
     def _resource_apply_sparse(
         self, grad: Tensor, handle: ResourceVariable, indices: Tensor
     ) -> Any:
         """The operation that changes rows of a resource variable, each index once."""
-        raise NotImplementedError
+        raise self._lacks("_resource_apply_sparse")
+
+    def _lacks(self, method: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} does not override `{method}`")
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
         """As `_apply_sparse`, of indices that may be there twice: their rows are summed first."""

@@ -1,7 +1,6 @@
-"""Which module holds which public name, where names are of queues, readers, threads and batches;
-`exports.py` has the others.
+"""Which module holds which public name, where names are of queues, readers, threads and batches.
 
-In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports.py` reads.
+In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports` reads.
 """
 
 from __future__ import annotations

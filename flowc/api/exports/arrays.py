@@ -1,7 +1,7 @@
 """Which module holds which public name, where names are of arrays, images and numbers that are made
-of ops; `exports.py` has the others.
+of ops.
 
-In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports.py` reads.
+In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports` reads.
 """
 
 from __future__ import annotations

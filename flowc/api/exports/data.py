@@ -1,6 +1,6 @@
-"""Which module holds which public name of `tf.data`; `exports.py` has the others.
+"""Which module holds which public name of `tf.data`.
 
-In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports.py` reads.
+In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports` reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Public names of profiles: `exports.py` says how to read it."""
+"""Public names of profiles: `exports` says how to read it."""
 
 from __future__ import annotations
 

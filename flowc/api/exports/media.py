@@ -1,7 +1,7 @@
 """Which module holds which public name, where names are of image files, sounds and what is drawn on
-images; `exports.py` has the others.
+images.
 
-In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports.py` reads.
+In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports` reads.
 """
 
 from __future__ import annotations

@@ -1,26 +1,11 @@
-"""Which module holds which public name: `name`, or `name=name there`.
+"""Which module holds which public name of graphs, math, networks, control flow, variables, tables.
 
-In: nothing. Out: tables for `namespaces.py`. Invariant: every name is there, and importing this
-imports none of them.
+In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports` reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from flowc.api import (
-    array_exports,
-    data_exports,
-    distribution_exports,
-    extension_exports,
-    input_exports,
-    matrix_exports,
-    media_exports,
-    profile_exports,
-    record_exports,
-    training_exports,
-)
-from flowc.api.namespaces import Namespace, entries, namespaces
 
 _ELEMENTWISE = """
 abs accumulate_n acos acosh add add_n angle approximate_equal asin asinh atan atan2 atanh betainc
@@ -151,7 +136,7 @@ assert_positive assert_proper_iterable assert_rank assert_rank_at_least assert_r
 assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor
 is_strictly_increasing
 """
-_TOP = {
+TOP = {
     "flowc.errors": "OpError",
     "flowc.api.math.elementwise": _ELEMENTWISE,
     "flowc.api.math.reductions": _REDUCTIONS + "sparse_matmul",
@@ -238,7 +223,7 @@ _MATH = {
     "flowc.api.arrays.linspace": "linspace",
     "flowc.api.metrics.confusion": "confusion_matrix",
 }
-_NAMESPACES: dict[str, Mapping[str, str]] = {
+NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
     "nn.rnn_cell": {
         "flowc.api.nn.rnn_cell": """BasicLSTMCell BasicRNNCell GRUCell LSTMStateTuple MultiRNNCell
@@ -375,27 +360,3 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.proto.projector_pb2": "EmbeddingInfo ProjectorConfig SpriteMetadata",
     },
 }
-
-
-def _merged(*tables: Mapping[str, str]) -> dict[str, str]:
-    """Tables of modules as one."""
-    modules = {module: None for table in tables for module in table}
-    return {module: " ".join(table.get(module, "") for table in tables) for module in modules}
-
-
-_MORE = (
-    array_exports,
-    data_exports,
-    distribution_exports,
-    extension_exports,
-    input_exports,
-    matrix_exports,
-    media_exports,
-    profile_exports,
-    record_exports,
-    training_exports,
-)
-_SPACES = (_NAMESPACES, *(module.NAMESPACES for module in _MORE))
-_ALL = {n: _merged(*(s.get(n, {}) for s in _SPACES)) for spaces in _SPACES for n in spaces}
-TOP: dict[str, tuple[str, str]] = entries(_merged(_TOP, *(module.TOP for module in _MORE)))
-NAMESPACES: dict[str, Namespace] = namespaces(_ALL)

@@ -1,4 +1,4 @@
-"""Public names of ops that are not flowc's own: `exports.py` says how to read it."""
+"""Public names of ops that are not flowc's own: `exports` says how to read it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which module holds which public name, where names are of strings, records, their parsing, and of
-ragged and sparse tensors that texts become; `exports.py` has the others.
+ragged and sparse tensors that texts become.
 
-In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports.py` reads.
+In: nothing. Out: `TOP` and `NAMESPACES`, tables of the form that `exports` reads.
 """
 
 from __future__ import annotations
