@@ -472,6 +472,35 @@ def test_the_layers_of_architecture_md_are_these() -> None:
     assert written == here
 
 
+def missing_files(page: str) -> list[str]:
+    """The files and folders that a page names and that are not there. A path begins at the root, or
+    in a folder of flowc or of the tests; a name may be that of any file."""
+    named = re.findall(r"`([\w./-]+/[\w./-]*|[\w-]+\.(?:py|md|txt|ir))`", page)
+    folders = (
+        ROOT,
+        ROOT / "tests",
+        ROOT / "runtime",
+        *(ROOT / "flowc").rglob("*/"),
+        ROOT / "flowc",
+    )
+    return [
+        name
+        for name in named
+        if "..." not in name
+        and not any((folder / name).exists() for folder in folders)
+        and ("/" in name or not list((ROOT / "tests").rglob(name)))
+    ]
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_pages_name_what_is_there(page: str) -> None:
+    assert missing_files("`ir/computation.py`, `ir/gone.py`, `gone.py`") == [
+        "ir/gone.py",
+        "gone.py",
+    ]
+    assert missing_files((ROOT / page).read_text()) == []
+
+
 # Folders of tests that are of no one folder of flowc.
 BESIDE = {"", "aot", "benchmarks", "oracle", "runtime", "security"}
 
