@@ -123,7 +123,8 @@ class NodeExtractor:
     ) -> Resource:
         if holder not in self.extraction.kept:
             raise InvalidModelError(
-                f"'{self.name}' takes what nothing has put on '{holder.name}'", node=self.name
+                f"'{self.name}' pops from '{holder.name}', on which nothing was pushed",
+                node=self.name,
             )
         kept, home = self.extraction.kept[holder]
         iteration = self.scope.iteration()

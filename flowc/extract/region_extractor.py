@@ -136,8 +136,7 @@ class RegionExtractor:
         extraction = self.extraction
         if extraction.level == LEVELS:
             raise UnsupportedError(
-                "loops, conditionals and calls stand in each other too deeply: flowc takes "
-                f"{LEVELS} levels"
+                f"loops, conditionals and calls are nested too deeply: flowc takes {LEVELS} levels"
             )
         extraction.level += 1
         try:

@@ -141,7 +141,7 @@ def element_of(contents: ListValue, like: Element) -> Element:
         return contents.held.element
     if contents.held is not None and contents.rows != 0 and not contents.assumed:
         raise UnsupportedError(
-            "a list holds optionals, or lists whose elements differ in size, beside other things"
+            "a list holds optionals, or lists of elements of several sizes, and other elements too"
         )
     return _without_parts(like)
 

@@ -89,8 +89,8 @@ def _function(run: HostRun, token: str) -> Callable[..., Any]:
     if known is None:
         raise InvalidArgumentError(
             f"ValueError: Could not find callback with key={token} in the registry.",
-            hint="the function stands in the process that built the graph: build it here, too, or "
-            "feed the tensors that the node computes",
+            hint="the function is in the process that built the graph: build the graph here, too, "
+            "or feed the tensors that the node computes",
         )
     return known.function
 
