@@ -3,9 +3,9 @@
 In: a GraphDef message (flowc's, TensorFlow's), its bytes, or a path. Out: operations in the graph,
 and the elements that were asked for. Invariant: an import that fails adds no operation.
 
-Unlike `load_graph`, for which a model may hold what nobody asks for, it takes what TensorFlow's own
-takes: ops that TensorFlow or flowc knows, or that are functions, with the inputs and attrs that
-their signatures say. Defaults of attrs that are left out are filled in.
+Unlike `load_graph`, which accepts unknown ops until a fetch needs them, it accepts what
+TensorFlow's own does: ops that TensorFlow or flowc knows, or that are functions, with the inputs
+and attrs that their signatures say. Defaults of attrs that are left out are filled in.
 """
 
 from __future__ import annotations

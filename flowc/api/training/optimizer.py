@@ -1,7 +1,7 @@
 """The protocol of optimizers: from a loss to operations that change variables.
 
 In: a loss and variables, or gradients with their variables. Out: one operation that applies them.
-Invariant: what is made stands under the optimizer's name (`train/update_v/ApplyAdam`), slots beside
+Invariant: operations are made under the optimizer's name (`train/update_v/ApplyAdam`), slots beside
 their variables (`v/Adam`), and every update is placed with its variable.
 
 Whoever writes an optimizer derives from `Optimizer` and overrides `_create_slots`, `_prepare`, and
