@@ -45,9 +45,10 @@ gradients: $(DEV_INSTALLED) $(ORACLE_INSTALLED) ## gradients of FUZZ random prog
 	PYTHONPATH=.:tests/support $(ORACLE_VENV)/bin/python tests/oracle/record_gradient_fuzz.py \
 	  build/gradient_fuzz.npz 0 $(FUZZ)
 	FLOWC_GRADIENT_FUZZ=$(CURDIR)/build/gradient_fuzz.npz FLOWC_FUZZ=$(FUZZ) $(BIN)/python -m pytest \
-	  -n $(JOBS) -o addopts= tests/api/test_gradient_fuzz.py | tee build/gradients.txt
+	  -n $(JOBS) -o addopts= tests/api/training/test_gradient_fuzz.py | tee build/gradients.txt
 	tail -n 1 build/gradients.txt > docs/gradients.log
 	$(ORACLE_VENV)/bin/python -m pytest -n $(JOBS) -o addopts= tests/ops/test_gradients.py \
+	  tests/oracle/test_oracle_op_gradients.py \
 	  > build/op-gradients.txt; tail -n 1 build/op-gradients.txt | tee -a docs/gradients.log
 
 sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memory (needs gcc)
@@ -76,7 +77,7 @@ tensorboard: $(DEV_INSTALLED) ## TensorBoard reads our files and a browser shows
 	test -x $(BOARD_VENV)/bin/tensorboard || { $(PYTHON) -m venv $(BOARD_VENV) && \
 	  $(BOARD_VENV)/bin/python -m pip install $(PIP_FLAGS) 'tensorboard==2.21.*' 'setuptools<81'; }
 	FLOWC_TENSORBOARD=$(CURDIR)/$(BOARD_VENV)/bin/tensorboard $(BIN)/python -m pytest -rs \
-	  tests/api/test_tensorboard.py
+	  tests/api/summaries/test_tensorboard.py
 
 lint: $(DEV_INSTALLED) ## ruff and pyright
 	$(BIN)/ruff check .

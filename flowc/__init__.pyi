@@ -644,12 +644,14 @@ from flowc.api.variables.scope_state import _AutoReuse
 from flowc.dtypes import DType
 from flowc.api.arrays.blocks import batch_to_space as batch_to_space
 from flowc.api.arrays.blocks import batch_to_space_nd as batch_to_space_nd
+from flowc.api.stubs.nn import depth_to_space as depth_to_space
 from flowc.api.arrays.blocks import diag as diag
 from flowc.api.arrays.blocks import diag_part as diag_part
 from flowc.api.arrays.blocks import matrix_band_part as matrix_band_part
 from flowc.api.arrays.blocks import matrix_diag as matrix_diag
 from flowc.api.arrays.blocks import space_to_batch as space_to_batch
 from flowc.api.arrays.blocks import space_to_batch_nd as space_to_batch_nd
+from flowc.api.stubs.nn import space_to_depth as space_to_depth
 from flowc.api.arrays.filling import eye as eye
 from flowc.api.arrays.filling import fill as fill
 from flowc.api.arrays.filling import meshgrid as meshgrid
@@ -728,9 +730,22 @@ from flowc.api.data.structure import ComponentSpec as TensorSpec
 from flowc.api.data.structure import RaggedTensorSpec as RaggedTensorSpec
 from flowc.api.data.structure import SparseTensorSpec as SparseTensorSpec
 from flowc.api.framework.assertions import assert_all_finite as verify_tensor_all_finite
+from flowc.api.stubs.debugging import assert_equal as assert_equal
+from flowc.api.stubs.debugging import assert_greater as assert_greater
+from flowc.api.stubs.debugging import assert_greater_equal as assert_greater_equal
 from flowc.api.framework.assertions import assert_integer as assert_integer
+from flowc.api.stubs.debugging import assert_less as assert_less
+from flowc.api.stubs.debugging import assert_less_equal as assert_less_equal
 from flowc.api.framework.assertions import assert_near as assert_near
+from flowc.api.stubs.debugging import assert_negative as assert_negative
+from flowc.api.stubs.debugging import assert_non_negative as assert_non_negative
+from flowc.api.stubs.debugging import assert_non_positive as assert_non_positive
+from flowc.api.stubs.debugging import assert_none_equal as assert_none_equal
+from flowc.api.stubs.debugging import assert_positive as assert_positive
 from flowc.api.framework.assertions import assert_proper_iterable as assert_proper_iterable
+from flowc.api.stubs.debugging import assert_rank as assert_rank
+from flowc.api.stubs.debugging import assert_rank_at_least as assert_rank_at_least
+from flowc.api.stubs.debugging import assert_rank_in as assert_rank_in
 from flowc.api.framework.assertions import assert_same_float_dtype as assert_same_float_dtype
 from flowc.api.framework.assertions import assert_scalar as assert_scalar
 from flowc.api.framework.assertions import assert_type as assert_type
@@ -768,6 +783,22 @@ from flowc.api.framework.models import compile as compile
 from flowc.api.framework.models import import_graph_def as import_graph_def
 from flowc.api.framework.models import load as load
 from flowc.api.framework.models import load_graph as load_graph
+from flowc.api.stubs.linalg import cross as cross
+from flowc.api.stubs.quantization import fake_quant_with_min_max_args as fake_quant_with_min_max_args
+from flowc.api.stubs.quantization import fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient
+from flowc.api.stubs.quantization import fake_quant_with_min_max_vars as fake_quant_with_min_max_vars
+from flowc.api.stubs.quantization import fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient
+from flowc.api.stubs.quantization import fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel
+from flowc.api.stubs.quantization import fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient
+from flowc.api.stubs.signal import fft as fft
+from flowc.api.stubs.signal import fft2d as fft2d
+from flowc.api.stubs.signal import fft3d as fft3d
+from flowc.api.stubs.signal import ifft as ifft
+from flowc.api.stubs.signal import ifft2d as ifft2d
+from flowc.api.stubs.signal import ifft3d as ifft3d
+from flowc.api.stubs.linalg import sqrtm as matrix_square_root
+from flowc.api.stubs.linalg import qr as qr
+from flowc.api.stubs.quantization import quantized_concat as quantized_concat
 from flowc.api.framework.python_functions import numpy_function as numpy_function
 from flowc.api.framework.python_functions import py_func as py_func
 from flowc.api.framework.python_functions import py_function as py_function
@@ -837,24 +868,91 @@ from flowc.api.math.counting import histogram_fixed_width as histogram_fixed_wid
 from flowc.api.math.counting import histogram_fixed_width_bins as histogram_fixed_width_bins
 from flowc.api.math.elementwise import abs as abs
 from flowc.api.math.elementwise import accumulate_n as accumulate_n
+from flowc.api.stubs.math import acos as acos
+from flowc.api.stubs.math import acosh as acosh
 from flowc.api.math.elementwise import add as add
 from flowc.api.math.elementwise import add_n as add_n
 from flowc.api.math.elementwise import angle as angle
 from flowc.api.math.elementwise import approximate_equal as approximate_equal
+from flowc.api.stubs.math import asin as asin
+from flowc.api.stubs.math import asinh as asinh
+from flowc.api.stubs.math import atan as atan
+from flowc.api.stubs.math import atan2 as atan2
+from flowc.api.stubs.math import atanh as atanh
 from flowc.api.math.elementwise import betainc as betainc
+from flowc.api.stubs.math import ceil as ceil
 from flowc.api.math.elementwise import clip_by_value as clip_by_value
 from flowc.api.math.elementwise import complex as complex
 from flowc.api.math.elementwise import complex_abs as complex_abs
 from flowc.api.math.elementwise import conj as conj
+from flowc.api.stubs.math import cos as cos
+from flowc.api.stubs.math import cosh as cosh
+from flowc.api.stubs.math import digamma as digamma
 from flowc.api.math.elementwise import div as div
 from flowc.api.math.elementwise import div_no_nan as div_no_nan
 from flowc.api.math.elementwise import divide as divide
+from flowc.api.stubs.math import equal as equal
+from flowc.api.stubs.math import erf as erf
+from flowc.api.stubs.math import erfc as erfc
+from flowc.api.stubs.math import exp as exp
+from flowc.api.stubs.math import expm1 as expm1
+from flowc.api.stubs.math import floor as floor
+from flowc.api.stubs.math import floor_div as floor_div
+from flowc.api.stubs.math import floordiv as floordiv
+from flowc.api.stubs.math import floormod as floormod
+from flowc.api.stubs.math import greater as greater
+from flowc.api.stubs.math import greater_equal as greater_equal
+from flowc.api.stubs.math import igamma as igamma
+from flowc.api.stubs.math import igammac as igammac
+from flowc.api.stubs.math import imag as imag
+from flowc.api.stubs.math import inv as inv
+from flowc.api.stubs.math import invert_permutation as invert_permutation
+from flowc.api.stubs.math import is_finite as is_finite
+from flowc.api.stubs.math import is_inf as is_inf
+from flowc.api.stubs.math import is_nan as is_nan
+from flowc.api.stubs.math import less as less
+from flowc.api.stubs.math import less_equal as less_equal
+from flowc.api.stubs.math import lgamma as lgamma
+from flowc.api.stubs.math import log as log
+from flowc.api.stubs.math import log1p as log1p
 from flowc.api.math.elementwise import log_sigmoid as log_sigmoid
+from flowc.api.stubs.math import logical_and as logical_and
+from flowc.api.stubs.math import logical_not as logical_not
+from flowc.api.stubs.math import logical_or as logical_or
 from flowc.api.math.elementwise import logical_xor as logical_xor
+from flowc.api.stubs.math import maximum as maximum
+from flowc.api.stubs.math import minimum as minimum
+from flowc.api.stubs.math import mod as mod
+from flowc.api.stubs.math import mul as mul
+from flowc.api.stubs.math import multiply as multiply
+from flowc.api.stubs.math import neg as neg
+from flowc.api.stubs.math import negative as negative
+from flowc.api.stubs.math import not_equal as not_equal
+from flowc.api.stubs.math import polygamma as polygamma
+from flowc.api.stubs.math import pow as pow
+from flowc.api.stubs.math import real as real
+from flowc.api.stubs.math import realdiv as realdiv
+from flowc.api.stubs.math import reciprocal as reciprocal
+from flowc.api.stubs.math import rint as rint
 from flowc.api.math.elementwise import round as round
+from flowc.api.stubs.math import rsqrt as rsqrt
 from flowc.api.math.elementwise import saturate_cast as saturate_cast
 from flowc.api.math.elementwise import scalar_mul as scalar_mul
+from flowc.api.stubs.math import sigmoid as sigmoid
+from flowc.api.stubs.math import sign as sign
+from flowc.api.stubs.math import sin as sin
+from flowc.api.stubs.math import sinh as sinh
+from flowc.api.stubs.math import sqrt as sqrt
+from flowc.api.stubs.math import square as square
+from flowc.api.stubs.math import squared_difference as squared_difference
+from flowc.api.stubs.math import sub as sub
+from flowc.api.stubs.math import subtract as subtract
+from flowc.api.stubs.math import tan as tan
+from flowc.api.stubs.math import tanh as tanh
 from flowc.api.math.elementwise import truediv as truediv
+from flowc.api.stubs.math import truncatediv as truncatediv
+from flowc.api.stubs.math import truncatemod as truncatemod
+from flowc.api.stubs.math import zeta as zeta
 from flowc.api.math.linear_algebra import set_diag as matrix_set_diag
 from flowc.api.math.matrix_equations import cholesky_solve as cholesky_solve
 from flowc.api.math.matrix_equations import matrix_solve_ls as matrix_solve_ls
@@ -866,11 +964,38 @@ from flowc.api.math.norms import norm as norm
 from flowc.api.math.quantization import dequantize as dequantize
 from flowc.api.math.quantization import quantize as quantize
 from flowc.api.math.quantization import quantize_v2 as quantize_v2
+from flowc.api.stubs.math import argmax as argmax
+from flowc.api.stubs.math import argmin as argmin
 from flowc.api.math.reductions import count_nonzero as count_nonzero
+from flowc.api.stubs.math import cumprod as cumprod
+from flowc.api.stubs.math import cumsum as cumsum
 from flowc.api.math.reductions import einsum as einsum
+from flowc.api.stubs.math import reduce_all as reduce_all
+from flowc.api.stubs.math import reduce_any as reduce_any
+from flowc.api.stubs.math import reduce_euclidean_norm as reduce_euclidean_norm
+from flowc.api.stubs.math import reduce_logsumexp as reduce_logsumexp
+from flowc.api.stubs.math import reduce_max as reduce_max
+from flowc.api.stubs.math import reduce_mean as reduce_mean
+from flowc.api.stubs.math import reduce_min as reduce_min
+from flowc.api.stubs.math import reduce_prod as reduce_prod
 from flowc.api.math.reductions import reduce_std as reduce_std
+from flowc.api.stubs.math import reduce_sum as reduce_sum
 from flowc.api.math.reductions import reduce_variance as reduce_variance
+from flowc.api.stubs.math import segment_max as segment_max
+from flowc.api.stubs.math import segment_mean as segment_mean
+from flowc.api.stubs.math import segment_min as segment_min
+from flowc.api.stubs.math import segment_prod as segment_prod
+from flowc.api.stubs.math import segment_sum as segment_sum
 from flowc.api.math.reductions import sparse_matmul as sparse_matmul
+from flowc.api.stubs.math import sparse_segment_mean as sparse_segment_mean
+from flowc.api.stubs.math import sparse_segment_sqrt_n as sparse_segment_sqrt_n
+from flowc.api.stubs.math import sparse_segment_sum as sparse_segment_sum
+from flowc.api.stubs.math import unsorted_segment_max as unsorted_segment_max
+from flowc.api.stubs.math import unsorted_segment_mean as unsorted_segment_mean
+from flowc.api.stubs.math import unsorted_segment_min as unsorted_segment_min
+from flowc.api.stubs.math import unsorted_segment_prod as unsorted_segment_prod
+from flowc.api.stubs.math import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
+from flowc.api.stubs.math import unsorted_segment_sum as unsorted_segment_sum
 from flowc.api.math.special import lbeta as lbeta
 from flowc.api.math.tensordot import tensordot as tensordot
 from flowc.api.metrics.confusion import confusion_matrix as confusion_matrix
@@ -881,9 +1006,11 @@ from flowc.api.random.random_ops import get_seed as get_seed
 from flowc.api.random.random_ops import multinomial as multinomial
 from flowc.api.random.random_ops import random_crop as random_crop
 from flowc.api.random.random_ops import random_gamma as random_gamma
+from flowc.api.stubs.random import normal as random_normal
 from flowc.api.random.random_ops import random_poisson as random_poisson
 from flowc.api.random.random_ops import random_shuffle as random_shuffle
 from flowc.api.random.random_ops import random_uniform as random_uniform
+from flowc.api.stubs.random import truncated_normal as truncated_normal
 from flowc.api.sparse.serialized import deserialize_many_sparse as deserialize_many_sparse
 from flowc.api.sparse.serialized import serialize_many_sparse as serialize_many_sparse
 from flowc.api.sparse.serialized import serialize_sparse as serialize_sparse
@@ -943,6 +1070,17 @@ from flowc.api.training.registration import no_gradient as NoGradient
 from flowc.api.training.registration import no_gradient as NotDifferentiable
 from flowc.api.training.registration import no_gradient as no_gradient
 from flowc.api.variables.graph_keys import GraphKeys as GraphKeys
+from flowc.api.stubs.initializers import constant as constant_initializer
+from flowc.api.stubs.initializers import glorot_normal as glorot_normal_initializer
+from flowc.api.stubs.initializers import glorot_uniform as glorot_uniform_initializer
+from flowc.api.stubs.initializers import ones as ones_initializer
+from flowc.api.stubs.initializers import orthogonal as orthogonal_initializer
+from flowc.api.stubs.initializers import random_normal as random_normal_initializer
+from flowc.api.stubs.initializers import random_uniform as random_uniform_initializer
+from flowc.api.stubs.initializers import truncated_normal as truncated_normal_initializer
+from flowc.api.stubs.initializers import uniform_unit_scaling as uniform_unit_scaling_initializer
+from flowc.api.stubs.initializers import variance_scaling as variance_scaling_initializer
+from flowc.api.stubs.initializers import zeros as zeros_initializer
 from flowc.api.variables.partitioned_variables import create_partitioned_variables as create_partitioned_variables
 from flowc.api.variables.partitioned_variables import fixed_size_partitioner as fixed_size_partitioner
 from flowc.api.variables.partitioned_variables import min_max_variable_partitioner as min_max_variable_partitioner
@@ -1020,62 +1158,16 @@ from flowc.proto.summary_pb2 import Summary as Summary
 from flowc.proto.summary_pb2 import SummaryMetadata as SummaryMetadata
 from flowc.run.session import InteractiveSession as InteractiveSession
 from flowc.run.session import Session as Session
+from flowc.api.stubs.sysconfig import CXX11_ABI_FLAG as CXX11_ABI_FLAG
+from flowc.api.stubs.sysconfig import CXX_VERSION as CXX_VERSION
+from flowc.api.stubs.sysconfig import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 
-def depth_to_space(input: Any, block_size: int, name: str | None = None, data_format: str = 'NHWC') -> Tensor:
-    """The inverse of `space_to_depth`. Raises `ValueError` where the channels are no multiple of the square of `block_size`, and for a size below 2."""
-def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = 'NHWC') -> Tensor:
-    """Blocks of `block_size` rows and columns of images [batch, height, width, channels] moved to the channels, which grow by its square. Raises `ValueError` where height or width is no multiple of it, and for a size below 2."""
 newaxis: NoneType
 def foldl(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: str | None = None) -> Any:
     """The last `a` of `a = fn(a, row)` over the rows of `elems`, from `initializer`, or from the
     first row. Raises as `map_fn`."""
 def foldr(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: str | None = None) -> Any:
     """`foldl` from the last row to the first. Raises as `map_fn`."""
-def assert_equal(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where `x == y` does not hold in every element (x and y
-    broadcast). `data`: what the error shows instead. Raises `InvalidArgumentError`
-    where both are constants of which it does not hold."""
-def assert_greater(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where `x > y` does not hold in every element (x and y
-    broadcast). `data`: what the error shows instead. Raises `InvalidArgumentError`
-    where both are constants of which it does not hold."""
-def assert_greater_equal(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where `x >= y` does not hold in every element (x and y
-    broadcast). `data`: what the error shows instead. Raises `InvalidArgumentError`
-    where both are constants of which it does not hold."""
-def assert_less(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where `x < y` does not hold in every element (x and y
-    broadcast). `data`: what the error shows instead. Raises `InvalidArgumentError`
-    where both are constants of which it does not hold."""
-def assert_less_equal(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where `x <= y` does not hold in every element (x and y
-    broadcast). `data`: what the error shows instead. Raises `InvalidArgumentError`
-    where both are constants of which it does not hold."""
-def assert_negative(x: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where `x < 0` does not hold in every element. Raises
-    `InvalidArgumentError` where x is a constant of which it does not hold."""
-def assert_non_negative(x: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where `x >= 0` does not hold in every element. Raises
-    `InvalidArgumentError` where x is a constant of which it does not hold."""
-def assert_non_positive(x: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where `x <= 0` does not hold in every element. Raises
-    `InvalidArgumentError` where x is a constant of which it does not hold."""
-def assert_none_equal(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where `x != y` does not hold in every element (x and y
-    broadcast). `data`: what the error shows instead. Raises `InvalidArgumentError`
-    where both are constants of which it does not hold."""
-def assert_positive(x: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where `x > 0` does not hold in every element. Raises
-    `InvalidArgumentError` where x is a constant of which it does not hold."""
-def assert_rank(x: Any, rank: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where the rank of `x` is not equal to `rank`.
-    Raises `ValueError` where the rank is known and another one."""
-def assert_rank_at_least(x: Any, rank: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where the rank of `x` is not at least `rank`.
-    Raises `ValueError` where the rank is known and another one."""
-def assert_rank_in(x: Any, rank: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
-    """An operation that fails where the rank of `x` is not in `rank`.
-    Raises `ValueError` where the rank is known and another one."""
 def to_bfloat16(x: Any, name: str = 'ToBFloat16') -> Tensor:
     """`x` as bfloat16, by `cast`. Raises `TypeError` for strings."""
 def to_complex128(x: Any, name: str = 'ToComplex128') -> Tensor:
@@ -1091,102 +1183,6 @@ def to_int32(x: Any, name: str = 'ToInt32') -> Tensor:
 def to_int64(x: Any, name: str = 'ToInt64') -> Tensor:
     """`x` as int64, by `cast`. Raises `TypeError` for strings."""
 from flowc.api.framework.composites import SparseTensorValue as SparseTensorValue
-def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
-    """TensorFlow's op `Cross`:
-    
-        Cross(a: T, b: T; T: REAL) -> product: T
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def fake_quant_with_min_max_args(inputs: Any, min: Any = -6.0, max: Any = 6.0, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Tensor:
-    """TensorFlow's op `FakeQuantWithMinMaxArgs`:
-    
-        FakeQuantWithMinMaxArgs(inputs: f32; min: float = -6.0, max: float = 6.0, num_bits: int = 8, narrow_range: bool = False) -> outputs: f32
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def fake_quant_with_min_max_args_gradient(gradients: Any, inputs: Any, min: Any = -6.0, max: Any = 6.0, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Tensor:
-    """TensorFlow's op `FakeQuantWithMinMaxArgsGradient`:
-    
-        FakeQuantWithMinMaxArgsGradient(gradients: f32, inputs: f32; min: float = -6.0, max: float = 6.0, num_bits: int = 8, narrow_range: bool = False) -> backprops: f32
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def fake_quant_with_min_max_vars(inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Tensor:
-    """TensorFlow's op `FakeQuantWithMinMaxVars`:
-    
-        FakeQuantWithMinMaxVars(inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> outputs: f32
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def fake_quant_with_min_max_vars_gradient(gradients: Any, inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Any:
-    """TensorFlow's op `FakeQuantWithMinMaxVarsGradient`:
-    
-        FakeQuantWithMinMaxVarsGradient(gradients: f32, inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> (backprops_wrt_input: f32, backprop_wrt_min: f32, backprop_wrt_max: f32)
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def fake_quant_with_min_max_vars_per_channel(inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Tensor:
-    """TensorFlow's op `FakeQuantWithMinMaxVarsPerChannel`:
-    
-        FakeQuantWithMinMaxVarsPerChannel(inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> outputs: f32
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def fake_quant_with_min_max_vars_per_channel_gradient(gradients: Any, inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: Any = False, name: str | None = None) -> Any:
-    """TensorFlow's op `FakeQuantWithMinMaxVarsPerChannelGradient`:
-    
-        FakeQuantWithMinMaxVarsPerChannelGradient(gradients: f32, inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> (backprops_wrt_input: f32, backprop_wrt_min: f32, backprop_wrt_max: f32)
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def fft(input: Any, name: str | None = None) -> Tensor:
-    """TensorFlow's op `FFT`:
-    
-        FFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def fft2d(input: Any, name: str | None = None) -> Tensor:
-    """TensorFlow's op `FFT2D`:
-    
-        FFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def fft3d(input: Any, name: str | None = None) -> Tensor:
-    """TensorFlow's op `FFT3D`:
-    
-        FFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def ifft(input: Any, name: str | None = None) -> Tensor:
-    """TensorFlow's op `IFFT`:
-    
-        IFFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def ifft2d(input: Any, name: str | None = None) -> Tensor:
-    """TensorFlow's op `IFFT2D`:
-    
-        IFFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def ifft3d(input: Any, name: str | None = None) -> Tensor:
-    """TensorFlow's op `IFFT3D`:
-    
-        IFFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
-    """TensorFlow's op `MatrixSquareRoot`:
-    
-        MatrixSquareRoot(input: T; T: {f64, f32, f16, c64, c128}) -> output: T
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def qr(input: Any, full_matrices: Any = False, name: str | None = None) -> Any:
-    """TensorFlow's op `Qr`:
-    
-        Qr(input: T; full_matrices: bool = False, T: {f64, f32, f16, c64, c128}) -> (q: T, r: T)
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
-def quantized_concat(concat_dim: Any, values: Any, input_mins: Any, input_maxes: Any, name: str | None = None) -> Any:
-    """TensorFlow's op `QuantizedConcat`:
-    
-        QuantizedConcat(concat_dim: i32, values: N*T, input_mins: N*f32, input_maxes: N*f32; N: int >= 2, T: {qu8, qi32}) -> (output: T, output_min: f32, output_max: f32)
-    
-    Raises `TypeError` for other dtypes and arguments, `ValueError` for shapes that do not fit and attrs out of their range; a run raises `InvalidArgumentError` for what only it knows."""
 def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: str | None = None) -> Tensor:
     """TensorFlow's op `TensorScatterAdd`:
     
@@ -1247,355 +1243,6 @@ def disable_v2_behavior() -> None:
     """Nothing to do: flowc never executes eagerly. Raises nothing."""
 def disable_v2_tensorshape() -> None:
     """Nothing to do: flowc never executes eagerly. Raises nothing."""
-def acos(x: Any, name: str | None = None) -> Tensor:
-    """The arc cosine, in radians, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def acosh(x: Any, name: str | None = None) -> Tensor:
-    """The inverse hyperbolic cosine, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def asin(x: Any, name: str | None = None) -> Tensor:
-    """The arc sine, in radians, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def asinh(x: Any, name: str | None = None) -> Tensor:
-    """The inverse hyperbolic sine, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def atan(x: Any, name: str | None = None) -> Tensor:
-    """The arc tangent, in radians, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
-    """The angle of the point (x, y) in radians, of floats.
-    
-    Takes `(y, x, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def atanh(x: Any, name: str | None = None) -> Tensor:
-    """The inverse hyperbolic tangent, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def ceil(x: Any, name: str | None = None) -> Tensor:
-    """The least whole number that is not below each element, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def cos(x: Any, name: str | None = None) -> Tensor:
-    """The cosine of radians, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def cosh(x: Any, name: str | None = None) -> Tensor:
-    """The hyperbolic cosine, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def digamma(x: Any, name: str | None = None) -> Tensor:
-    """The derivative of `lgamma`, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Bools: x == y, of any dtype.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def erf(x: Any, name: str | None = None) -> Tensor:
-    """The Gauss error function, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def erfc(x: Any, name: str | None = None) -> Tensor:
-    """1 - erf(x), of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def exp(x: Any, name: str | None = None) -> Tensor:
-    """e to the power of each element, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def expm1(x: Any, name: str | None = None) -> Tensor:
-    """exp(x) - 1, exact near 0, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def floor(x: Any, name: str | None = None) -> Tensor:
-    """The greatest whole number that is not above each element, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y rounded towards minus infinity, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y rounded towards minus infinity, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The remainder of `floordiv`, with the sign of y, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Bools: x > y, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Bools: x >= y, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """The lower regularised incomplete gamma function P(a, x), of floats.
-    
-    Takes `(a, x, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """The upper regularised incomplete gamma function Q(a, x), of floats.
-    
-    Takes `(a, x, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def imag(input: Any, name: str | None = None) -> Tensor:
-    """The imaginary part of complex numbers, as floats of half their width; of real ones, zeros. Of any shape. Raises nothing for tensors."""
-def inv(x: Any, name: str | None = None) -> Tensor:
-    """1 / x, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def invert_permutation(x: Any, name: str | None = None) -> Tensor:
-    """The vector y with `y[x[i]] = i`, of an int32 or int64 vector that is a permutation: anything else raises `ValueError`, or `InvalidArgumentError` in a run.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def is_finite(x: Any, name: str | None = None) -> Tensor:
-    """Bools: whether each element is neither infinite nor NaN, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def is_inf(x: Any, name: str | None = None) -> Tensor:
-    """Bools: whether each element is infinite, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def is_nan(x: Any, name: str | None = None) -> Tensor:
-    """Bools: whether each element is NaN, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def less(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Bools: x < y, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Bools: x <= y, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def lgamma(x: Any, name: str | None = None) -> Tensor:
-    """The logarithm of the absolute value of the gamma function, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def log(x: Any, name: str | None = None) -> Tensor:
-    """The natural logarithm, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def log1p(x: Any, name: str | None = None) -> Tensor:
-    """log(1 + x), exact near 0, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether both hold, of bools.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def logical_not(x: Any, name: str | None = None) -> Tensor:
-    """The negation, of bools.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Whether either holds, of bools.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The larger of x and y, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The smaller of x and y, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def mod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The remainder of `floordiv`, with the sign of y, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def mul(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x * y, of numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x * y, of numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def neg(x: Any, name: str | None = None) -> Tensor:
-    """-x, of numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def negative(x: Any, name: str | None = None) -> Tensor:
-    """-x, of numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Bools: x != y, of any dtype.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """Derivative number a of `digamma` at x, of float32 or float64.
-    
-    Takes `(a, x, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x to the power of y, of numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def real(input: Any, name: str | None = None) -> Tensor:
-    """The real part of complex numbers, as floats of half their width; of real ones, the tensor itself. Of any shape. Raises nothing for tensors."""
-def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, of floats or complex numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def reciprocal(x: Any, name: str | None = None) -> Tensor:
-    """1 / x, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def rint(x: Any, name: str | None = None) -> Tensor:
-    """The nearest whole number, the even one of two, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def rsqrt(x: Any, name: str | None = None) -> Tensor:
-    """1 / sqrt(x), of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """1 / (1 + exp(-x)), of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def sign(x: Any, name: str | None = None) -> Tensor:
-    """-1, 0 or 1 (of complex numbers x / abs(x)), of numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def sin(x: Any, name: str | None = None) -> Tensor:
-    """The sine of radians, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def sinh(x: Any, name: str | None = None) -> Tensor:
-    """The hyperbolic sine, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def sqrt(x: Any, name: str | None = None) -> Tensor:
-    """The square root, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def square(x: Any, name: str | None = None) -> Tensor:
-    """x * x, of numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """(x - y) * (x - y), of numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def sub(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x - y, of numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x - y, of numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def tan(x: Any, name: str | None = None) -> Tensor:
-    """The tangent of radians, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def tanh(x: Any, name: str | None = None) -> Tensor:
-    """The hyperbolic tangent, of floats or complex numbers.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y rounded towards 0, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The remainder of `truncatediv`, with the sign of x, of real numbers.
-    
-    Takes `(x, y, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
-    """The Hurwitz zeta function, of float32 or float64.
-    
-    Takes `(x, q, name=None)`. Raises `TypeError` for other dtypes and two different ones, `ValueError` where shapes do not broadcast."""
-def argmax(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = ...) -> Tensor:
-    """The index of the largest element along `axis` (0, if None), which is gone from the result; the first of equal ones. int64, or `output_type`. Raises `TypeError` for dtypes without order, `ValueError` for an axis out of range."""
-def argmin(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = ...) -> Tensor:
-    """The index of the smallest element along `axis` (0, if None), which is gone from the result; the first of equal ones. int64, or `output_type`. Raises `TypeError` for dtypes without order, `ValueError` for an axis out of range."""
-def cumprod(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: str | None = None) -> Tensor:
-    """The products (of numbers) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes; a run raises `InvalidArgumentError` for an axis out of range."""
-def cumsum(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: str | None = None) -> Tensor:
-    """The sums (of numbers) of the elements up to each one along `axis`, in the shape and dtype of `x`: without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other dtypes; a run raises `InvalidArgumentError` for an axis out of range."""
-def reduce_all(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
-    """Whether all hold of the elements along `axis`, an int or a list (all axes, if None); bools, True of none.
-    
-    The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_any(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
-    """Whether any holds of the elements along `axis`, an int or a list (all axes, if None); bools, False of none.
-    
-    The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
-    """The Euclidean norm of the elements along `axis`, an int or a list (all axes, if None); numbers.
-    
-    The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
-    """log(sum(exp(x))) of floats, without overflow. Arguments as `reduce_sum`; raises as it does."""
-def reduce_max(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
-    """The largest of the elements along `axis`, an int or a list (all axes, if None); real numbers, the least of the dtype of none.
-    
-    The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
-    """The mean of the elements along `axis`, an int or a list (all axes, if None); numbers; that of integers is rounded towards 0.
-    
-    The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_min(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
-    """The smallest of the elements along `axis`, an int or a list (all axes, if None); real numbers, the largest of the dtype of none.
-    
-    The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
-    """The product of the elements along `axis`, an int or a list (all axes, if None); numbers, 1 of none.
-    
-    The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: builtins.bool | None = None, name: str | None = None, reduction_indices: Any = None, keep_dims: builtins.bool | None = None) -> Tensor:
-    """The sum of the elements along `axis`, an int or a list (all axes, if None); numbers, 0 of none.
-    
-    The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for other dtypes, `ValueError` for an axis out of range and one given under two names."""
-def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The maximum of the rows of each segment: as many rows as the last of `segment_ids` plus 1, which is a vector of one integer for each row of `data`, in order. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease."""
-def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The mean of the rows of each segment: as many rows as the last of `segment_ids` plus 1, which is a vector of one integer for each row of `data`, in order. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease."""
-def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The minimum of the rows of each segment: as many rows as the last of `segment_ids` plus 1, which is a vector of one integer for each row of `data`, in order. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease."""
-def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The product of the rows of each segment: as many rows as the last of `segment_ids` plus 1, which is a vector of one integer for each row of `data`, in order. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease."""
-def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The sum of the rows of each segment: as many rows as the last of `segment_ids` plus 1, which is a vector of one integer for each row of `data`, in order. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease."""
-def sparse_segment_mean(data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None) -> Tensor:
-    """TensorFlow's `SparseSegmentMean`: rows of `data` at `indices` [n], combined by `segment_ids` [n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index out of range."""
-def sparse_segment_sqrt_n(data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None) -> Tensor:
-    """TensorFlow's `SparseSegmentSqrtN`: rows of `data` at `indices` [n], combined by `segment_ids` [n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index out of range."""
-def sparse_segment_sum(data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None) -> Tensor:
-    """TensorFlow's `SparseSegmentSum`: rows of `data` at `indices` [n], combined by `segment_ids` [n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index out of range."""
-def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The maximum of the slices of each segment, `num_segments` rows: `segment_ids` has the first dimensions of `data`, in any order; a negative id leaves its slice out. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for an id out of range."""
-def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The mean of the rows of each segment. Arguments and errors as `unsorted_segment_sum`."""
-def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The minimum of the slices of each segment, `num_segments` rows: `segment_ids` has the first dimensions of `data`, in any order; a negative id leaves its slice out. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for an id out of range."""
-def unsorted_segment_prod(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The product of the slices of each segment, `num_segments` rows: `segment_ids` has the first dimensions of `data`, in any order; a negative id leaves its slice out. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for an id out of range."""
-def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The sum of the rows of each segment, divided by the square root of their number. Arguments and errors as `unsorted_segment_sum`."""
-def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The sum of the slices of each segment, `num_segments` rows: `segment_ids` has the first dimensions of `data`, in any order; a negative id leaves its slice out. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for an id out of range."""
-def random_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: int | None = None, name: str | None = None) -> Tensor:
-    """Numbers of the normal distribution: floats of `shape`, a list or a vector of integers. `mean` and `stddev` broadcast to it; a `seed` gives the same numbers in every session. Raises `TypeError` for other dtypes, `ValueError` for a `shape` that is no vector."""
-def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: int | None = None, name: str | None = None) -> Tensor:
-    """Numbers of the normal distribution, drawn again until they lie within two `stddev`. Arguments as those of `random_normal`, and raises as it does."""
-from flowc.api.variables.initializers import Constant as constant_initializer
-from flowc.api.variables.initializers import GlorotNormal as glorot_normal_initializer
-from flowc.api.variables.initializers import GlorotUniform as glorot_uniform_initializer
-from flowc.api.variables.initializers import Ones as ones_initializer
-from flowc.api.variables.initializers import Orthogonal as orthogonal_initializer
-from flowc.api.variables.initializers import RandomNormal as random_normal_initializer
-from flowc.api.variables.initializers import RandomUniform as random_uniform_initializer
-from flowc.api.variables.initializers import TruncatedNormal as truncated_normal_initializer
-from flowc.api.variables.initializers import UniformUnitScaling as uniform_unit_scaling_initializer
-from flowc.api.variables.initializers import VarianceScaling as variance_scaling_initializer
-from flowc.api.variables.initializers import Zeros as zeros_initializer
 AUTO_REUSE: _AutoReuse
 def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
     """TensorFlow's `ScatterAdd`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
@@ -1644,14 +1291,11 @@ uint8: DType
 variant: DType
 from flowc.graph.indexed_slices import IndexedSlicesValue as IndexedSlicesValue
 COMPILER_VERSION: str
-CXX11_ABI_FLAG: int
-CXX_VERSION: int
 FLOWC_VERSION: str
 GIT_VERSION: str
 GRAPH_DEF_VERSION: int
 GRAPH_DEF_VERSION_MIN_CONSUMER: int
 GRAPH_DEF_VERSION_MIN_PRODUCER: int
-MONOLITHIC_BUILD: int
 VERSION: str
 __version__: str
 from flowc import compat as compat

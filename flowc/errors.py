@@ -43,8 +43,8 @@ class FlowcError(Exception):
 class InternalError(FlowcError):
     """A fault of flowc's own: an invariant of the compiler did not hold.
 
-    `detail`: what was compiled, for who looks for the fault; `report`: the folder with all that
-    reproduces it, once that is written.
+    `detail`: what was compiled, for debugging; `report`: the folder with all that reproduces it,
+    once that is written.
     """
 
     code = "FL0070"

@@ -12,7 +12,7 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--update-golden", action="store_true", help="rewrite tests/golden from what passes make"
+        "--update-golden", action="store_true", help="rewrite what is expected of passes"
     )
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -355,6 +356,19 @@ def effects_of_imports(known: Sources) -> list[str]:
     return found
 
 
+def foreign_imports_of_the_runtime(known: Sources) -> list[str]:
+    """What `flowc_runtime.load` imports is NumPy, and ml_dtypes where it is installed. Its `native`
+    folder belongs to the compiler's side."""
+    allowed = {"numpy", "ml_dtypes", "flowc_runtime", *sys.stdlib_module_names}
+    return [
+        str(i)
+        for i in every_import(known)
+        if is_within(i.module, "flowc_runtime")
+        and not is_within(i.module, "flowc_runtime.native")
+        and i.name.partition(".")[0] not in allowed
+    ]
+
+
 RULES = {
     "every module has a layer": modules_without_a_layer,
     "no module imports from a layer above it": upward_imports,
@@ -365,6 +379,7 @@ RULES = {
     "one class name once": class_names_used_twice,
     "only code for a kind of machine reads a target's details": readers_of_target_details,
     "importing registers nothing but op records": effects_of_imports,
+    "the runtime needs NumPy alone": foreign_imports_of_the_runtime,
 }
 
 
@@ -429,6 +444,7 @@ def test_rule(rule: str, known: dict[str, str]) -> None:
             "flowc.plan.new",
             "_hook = None\ndef set_hook(x):\n    global _hook\n    _hook = x",
         ),
+        ("the runtime needs NumPy alone", "flowc_runtime.new", "import llvmlite"),
     ],
 )
 def test_the_rules_bite(rule: str, module: str, source: str, known: dict[str, str]) -> None:
@@ -444,22 +460,6 @@ def test_an_import_for_the_type_checker_counts_for_layers_alone() -> None:
     assert upward_imports({"flowc.run.new": above}) != []
 
 
-def test_the_runtime_needs_numpy_alone(known: dict[str, str]) -> None:
-    """What `flowc_runtime.load` imports: its `native` folder belongs to the compiler's side, and
-    ml_dtypes is used where it is installed."""
-    import sys
-
-    allowed = {"numpy", "ml_dtypes", "flowc_runtime", *sys.stdlib_module_names}
-    outside = [
-        str(found)
-        for found in every_import(known)
-        if is_within(found.module, "flowc_runtime")
-        and not is_within(found.module, "flowc_runtime.native")
-        and found.name.partition(".")[0] not in allowed
-    ]
-    assert outside == []
-
-
 def test_the_layers_of_architecture_md_are_these() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     block = re.search(r"enforces it:\n\n((?:    .*\n)+)", text)
@@ -472,12 +472,68 @@ def test_the_layers_of_architecture_md_are_these() -> None:
     assert written == here
 
 
+def missing_files(page: str) -> list[str]:
+    """The files and folders that a page names and that are not there. A path begins at the root, or
+    in a folder of flowc or of the tests; a name may be that of any file."""
+    named = re.findall(r"`([\w./-]+/[\w./-]*|[\w-]+\.(?:py|md|txt|ir))`", page)
+    folders = (
+        ROOT,
+        ROOT / "tests",
+        ROOT / "runtime",
+        *(ROOT / "flowc").rglob("*/"),
+        ROOT / "flowc",
+    )
+    return [
+        name
+        for name in named
+        if "..." not in name
+        and not any((folder / name).exists() for folder in folders)
+        and ("/" in name or not list((ROOT / "tests").rglob(name)))
+    ]
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_pages_name_what_is_there(page: str) -> None:
+    assert missing_files("`ir/computation.py`, `ir/gone.py`, `gone.py`") == [
+        "ir/gone.py",
+        "gone.py",
+    ]
+    assert missing_files((ROOT / page).read_text()) == []
+
+
+# Folders of tests that are of no one folder of flowc.
+BESIDE = {"", "aot", "benchmarks", "oracle", "runtime", "security"}
+
+
+def misplaced_tests(tests: Collection[str]) -> list[str]:
+    """Tests in a folder that flowc has not, and folders of too many."""
+    counts = Counter(path.rpartition("/")[0] for path in tests)
+    return [
+        folder
+        for folder, count in counts.items()
+        if count > MOST_FILES or not (folder in BESIDE or (ROOT / "flowc" / folder).is_dir())
+    ]
+
+
+def test_tests_mirror_the_folders_of_flowc() -> None:
+    folder = ROOT / "tests"
+    found = [str(path.relative_to(folder)) for path in folder.rglob("test_*.py")]
+    assert misplaced_tests([*found, "nowhere/test_new.py"]) == ["nowhere"]
+    assert misplaced_tests([*found, *(f"ir/test_new{i}.py" for i in range(MOST_FILES))]) == ["ir"]
+    assert misplaced_tests(found) == []
+
+
+def imports_of_tests(known: Sources) -> list[str]:
+    return [str(i) for i in every_import(known) if i.name.startswith("test_")]
+
+
 def test_no_test_imports_a_test() -> None:
     """What tests share is in tests/support."""
-    found = {
-        f"{path.stem} imports {i.name.partition('.')[0]}"
-        for path in sorted((ROOT / "tests").rglob("*.py"))
-        for i in imports_of(path.stem, path.read_text())
-        if i.name.startswith("test_")
-    }
-    assert found == set()
+    assert imports_of_tests({"test_new": "from test_ops import CASES"}) != []
+    assert imports_of_tests({p.stem: p.read_text() for p in (ROOT / "tests").rglob("*.py")}) == []
+
+
+def test_every_rule_is_broken_on_purpose() -> None:
+    """Each has a case of `test_the_rules_bite`."""
+    (marked,) = test_the_rules_bite.pytestmark
+    assert {rule for rule, *_ in marked.args[1]} == RULES.keys()

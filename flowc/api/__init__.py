@@ -1,4 +1,4 @@
-"""The public Python API, in TensorFlow 1's names. `exports.py` says which module holds which name.
+"""The public Python API, in TensorFlow 1's names. `exports` says which module holds which name.
 
 Importing this package imports nothing else: the op records load when the first operation is made.
 """

@@ -1,4 +1,4 @@
-"""Public names: found where the tables of `exports.py` say, imported when they are asked for.
+"""Public names: found where the tables of `exports` say, imported when they are asked for.
 
 In: tables of names, and what TensorFlow has (`tensorflow_names.txt`). Out: the objects. Invariant:
 nothing is imported before it is asked for; a name that flowc does not have says "not provided".

@@ -55,7 +55,7 @@ class Request:
     def remember(self, tensors: Iterable[Tensor], executable: Executable) -> None:
         """Notes which program answered. It does not if the model has changed meanwhile, if the
         names that were given are not those of the tensors, or if ops became known meanwhile that
-        are not flowc's own: who asks next would not know that their code has changed."""
+        are not flowc's own: the next process could not tell that their code has changed."""
         folder = cache_folder()
         exact = [t.name for t in tensors] == self._names
         same = self._others == stamp_of_others() and self._state_now() == self._state

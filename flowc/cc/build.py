@@ -3,8 +3,8 @@
 In: the C source and headers beside this module, the running interpreter. Out: the library, whole or
 not there. Invariant: one key, one content: the source, the interpreter and where flowc lies.
 
-It is built when its flags are asked for, not when flowc is installed: who compiles C++ has a
-compiler and who installs a wheel may have none, and the library holds the paths of one interpreter.
+It is built when its flags are asked for, not when flowc is installed: users of C++ have a compiler,
+those who install a wheel may have none, and the library holds the paths of one interpreter.
 """
 
 from __future__ import annotations

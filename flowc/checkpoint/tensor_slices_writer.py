@@ -50,7 +50,7 @@ def _meta(tensors: Sequence[SavedTensor]) -> SavedTensorSlices:
         if meta is None:
             if not _is_utf8(tensor.name):
                 raise InvalidArgumentError(
-                    f"{tensor.name!r} is no UTF-8, which the older format takes alone"
+                    f"{tensor.name!r} is not UTF-8, as names in the older format must be"
                 )
             meta = found[tensor.name] = SavedSliceMeta(
                 name=tensor.name, type=data_type(tensor.dtype)

@@ -39,8 +39,7 @@ MOST_RATIO = 64
 def parse_inputs(texts: Sequence[str], option: str = "--input") -> dict[str, Any]:
     """Values by name: an array from a file, or what a literal says (its dtype still open).
 
-    Raises `UsageError` for a text that is none of these, `NotFoundError` and `InvalidModelError`
-    for files.
+    Raises `UsageError` for any other text, `NotFoundError` and `InvalidModelError` for files.
     """
     found: dict[str, Any] = {}
     for text in texts:

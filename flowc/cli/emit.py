@@ -110,7 +110,8 @@ def emitted_text(kind: str, report: Report, target: Target) -> str:
             return _joined(report, "#", _nest_text)
         case "llvm" | "asm":
             return _modules(report, target, kind)
-    raise InternalError(f"no text of kind {kind!r}")
+        case _:
+            raise InternalError(f"no text of kind {kind!r}")
 
 
 def write_objects(program: CompiledProgram, report: Report, folder: Path) -> None:

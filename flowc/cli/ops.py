@@ -115,8 +115,6 @@ def coverage() -> list[dict[str, Any]]:
     for name in sorted(tf_names()):
         op = tf_op(name)
         assert op is not None
-        if op.is_internal:
-            continue
         rows.append(
             {
                 "op": name,

@@ -130,7 +130,7 @@ class Runs:
     files: Sequence[str]
 
     def check_files(self) -> None:
-        """Raises `UsageError` for a file whose ending says nothing."""
+        """Raises `UsageError` for a file with an unknown extension."""
         from flowc.errors import UsageError
 
         for name in self.files:

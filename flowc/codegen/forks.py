@@ -1,9 +1,9 @@
 """Forks of a process while other threads of it compile.
 
-In: a process in which a name of flowc is asked for. Out: forks that wait for what a child
-could not go on with: an import that another thread is in the middle of, a step of Numba's or of
-LLVM's, the loading of code. They wait for the step, not for the compilation. Invariant: locks are
-taken in one order: ours, Numba's, LLVM's.
+In: a process in which a name of flowc is asked for. Out: `fork` waits while another thread is in a
+state that a child could not continue from: in the middle of an import, of a step of Numba or LLVM,
+or of loading code. They wait for the step, not for the compilation. Invariant: locks are taken in
+one order: ours, Numba's, LLVM's.
 
 LLVM's long steps run side by side, without the lock that llvmlite has for all of LLVM: each is in a
 context of its own.

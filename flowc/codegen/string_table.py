@@ -42,7 +42,7 @@ class Texts:
         rows = array.reshape(-1)
         kinds = set(map(type, rows.tolist()))
         if not all(issubclass(kind, (bytes, str)) for kind in kinds):
-            raise InvalidArgumentError("a value of another dtype stands where a string is expected")
+            raise InvalidArgumentError("found a value of another dtype, expected a string")
         if any(issubclass(kind, str) for kind in kinds):
             texts = [x if isinstance(x, bytes) else x.encode() for x in rows.tolist()]
             rows = np.fromiter(texts, object, len(texts))

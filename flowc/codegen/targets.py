@@ -41,8 +41,8 @@ def step_kernel(wanted: StepKernel) -> Kernel:
 
 @cache
 def target_named(name: str, exact: bool = False) -> Target:
-    """The target of a name; `exact` as in `Options`. Raises `UsageError` for one that there is not,
-    and `UnavailableError` for `cuda` where there is no GPU."""
+    """The target of a name; `exact` as in `Options`. Raises `UsageError` for an unknown one, and
+    `UnavailableError` for `cuda` where there is no GPU."""
     if name in CPUS:
         return cpu_target(name, exact)
     kind, _, parts = name.partition(":")

@@ -1,8 +1,8 @@
-"""What a step of a plan has to do, whatever its kernels are: operations, and bytes that move.
+"""The work of a plan's step, independent of its kernels: arithmetic operations, and bytes moved.
 
-In: a node that a plan runs. Out: numbers, which may depend on sizes of the run. Invariant: it says
-of no operand that more of it is read than there is; what a fold, a product or a kernel in Python
-reads of each operand is all of it, once.
+In: a node that a plan runs. Out: numbers, which may depend on sizes of the run. Invariant: no
+operand counts more bytes than it has; folds, products and native kernels count all of each operand
+once.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def check_enum(enum: int, where: str, node: str | None = None) -> None:
 
 
 def element_type(enum: int, where: str) -> DType:
-    """The dtype of a DataType number. Raises `InvalidModelError` for a number that is none, and
-    `UnsupportedError` for one of TensorFlow's that flowc does not know."""
+    """The dtype of a DataType number. Raises `InvalidModelError` for a number of no dtype, and
+    `UnsupportedError` for a dtype of TensorFlow's that flowc does not support."""
     check_enum(enum, where)
     try:
         return dtypes.from_enum(enum)

@@ -2,7 +2,7 @@
 
 In: a loaded archive and a node. Out: the lowering that calls the kernel by a symbol, the functions
 of objects by theirs, and, for a compiled program, what its symbols are called in which archives.
-Invariant: a symbol is another one for other bytes of the archive.
+Invariant: a symbol's name includes a hash of the archive's bytes.
 """
 
 from __future__ import annotations

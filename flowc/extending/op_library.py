@@ -1,7 +1,7 @@
 """`tf.load_op_library`: ops and kernels in C and C++, from a shared library or an archive.
 
 In: a file. Out: a module with a function for each op. Invariants: code of a library runs because a
-program, or who calls the command line, names it, never because a model does; a library is loaded
+program, or a user on the command line, names it, never because a model does; a library is loaded
 once, registers all of its ops or none, and must have this flowc's layout of `flowc/op.h`.
 
 An archive (`.a`, `.o`) is linked to a shared library to be loaded, and its kernels are linked into
@@ -50,8 +50,8 @@ def load_op_library(library_filename: str | os.PathLike[str]) -> ModuleType:
     `ZeroOut`. The same file gives the same module again.
 
     Raises `NotFoundError` for a file that is not there or cannot be loaded, `InvalidArgumentError`
-    for a library without ops, one made with another `flowc/op.h`, or definitions that are none, and
-    `AlreadyExistsError` for an op that there is."""
+    for a library without ops, one made with another `flowc/op.h`, or invalid definitions, and
+    `AlreadyExistsError` for an op that is registered already."""
     path = Path(library_filename)
     try:
         data = path.read_bytes()

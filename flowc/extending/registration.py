@@ -81,8 +81,8 @@ def register_op(
     `"python"`, for an op that a model from a file may only use where it is allowed to.
 
     With the whole signature as the name (`"Swish(x: T; T: {float}) -> y: T"`) and nothing behind
-    it, a decorator of the reference. Raises `AlreadyExistsError` for an op that there is, and
-    `ValueError` for a signature that is none.
+    it, a decorator of the reference. Raises `AlreadyExistsError` for an op that is registered
+    already, and `ValueError` for an invalid signature.
     """
     if inputs is None or outputs is None:
         if "(" not in name:
@@ -205,7 +205,7 @@ def register_kernel(
 
 
 def device_named(target: str) -> str:
-    """The device that a kernel is registered for. Raises `ValueError` for one that there is not."""
+    """The device that a kernel is registered for. Raises `ValueError` for an unknown one."""
     known = {"CPU": CPU, "GPU": GPU, "CUDA": GPU}
     found = known.get(target.upper())
     if found is None:

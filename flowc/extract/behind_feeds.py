@@ -1,6 +1,6 @@
-"""Control inputs that a library can do without: those on operations whose outputs are fed.
+"""Control inputs that a library ignores: those on operations whose outputs are fed.
 
-In: what a fetch set asks for, and its feeds. Out: operations that nothing has to wait for.
+In: what a fetch set asks for, and its feeds. Out: the operations whose control edges are dropped.
 Invariant: they have no effects, and no value of the program comes from one. TensorFlow's functions
 have their outputs wait for all that reads a table or a variable; a Session runs such a node even
 where its value is fed, but in a library that is fed with the value nobody needs it.

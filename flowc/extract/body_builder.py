@@ -149,7 +149,7 @@ class BodyBuilder:
         self.last_effect = node
 
     def need(self, value: Value) -> None:
-        """Has a value computed that nobody may read, as that may fail."""
+        """Keeps a value alive although nothing may read it, since computing it may fail."""
         told = value.node.op.name in ("const", "parameter")
         if not told and value.type.dtype.held_size and value not in self.needed:
             self.needed.add(value)
@@ -167,7 +167,7 @@ class BodyBuilder:
         return self.b.broadcast_to(self.b.const(np.zeros((), dtype.numpy), dtype), dims)
 
     def stand_in(self, value: Value) -> Value:
-        """What stands here for a value of a branch until that runs: nobody reads it."""
+        """A placeholder for a value of a branch that does not run here: nothing reads it."""
         dims = tuple(d if self.knows(d) else 0 for d in value.dims)
         return self.filled_with(value.type.dtype, dims, 0)
 
@@ -181,7 +181,7 @@ class BodyBuilder:
         return found
 
     def is_filling(self, value: Value) -> bool:
-        """Whether a value only stands in for another one, so that nobody reads it."""
+        """Whether a value is such a placeholder."""
         return any(value is found for found in self.filled.values())
 
     def knows(self, dim: Dim) -> bool:

@@ -1,4 +1,4 @@
-"""What to feed so that a model can be compiled without the nodes that stand in the way.
+"""Suggests feeds and fetches that leave out the nodes which cannot be compiled.
 
 In: a fetch set, and the names of nodes that cannot be compiled, as errors have them. Out: a fetch
 set that needs none of them. Invariant: what is fed has a dtype that arrays have, and lies outside
@@ -34,7 +34,7 @@ def without(graph: Graph, wanted: Interface, names: Iterable[str]) -> Interface 
     """The fetch set with feeds in place of the named nodes, without the fetches and targets that
     need them; None where nothing is left. Calls of functions that hold such nodes are expanded.
 
-    Raises `UsageError` for a tensor to feed of which nobody knows the rank.
+    Raises `UsageError` for a tensor to feed whose rank is unknown.
     """
     blocked = {op for op in (_standing_for(graph, name) for name in names) if op is not None}
     fed = {f.tensor: f for f in wanted.feeds if _is_array(f.tensor.base_dtype)}
@@ -100,8 +100,8 @@ def command_line(
 
 
 def _short_sizes(feeds: Sequence[Feed]) -> dict[Symbol, Dim]:
-    """`n0`, `n1`, ... for sizes that nobody named and whose names are long; for `batch`, too, where
-    several sizes lead, so that it need not be the batch of the model."""
+    """`n0`, `n1`, ... in place of long names of unnamed sizes, and of `batch` where several sizes
+    are the first of an input, any of which may be the model's batch."""
     inner = [f for f in feeds if not is_placeholder(f.tensor.op)]
     every = symbols_of(*(d for f in feeds for d in f.type.dims))
     leading = symbols_of(*(f.type.dims[0] for f in feeds if f.type.dims))

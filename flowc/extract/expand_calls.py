@@ -2,7 +2,7 @@
 
 In: a Graph and a name that flowc printed, such as `StatefulPartitionedCall/dense/Relu:0`. Out: the
 graph with the operations of that call, by the names that messages have for them. Invariant: the
-graph computes what it computed; the call itself stays, and passes on what its function gave.
+graph computes the same; the call node stays and forwards the results of the expanded body.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def _dim(name: str, text: str) -> Dim | None:
 
 
 def open_sizes(name: str, axis: int) -> Iterator[str]:
-    """What the size of an axis that nobody named may be called: by the last part of the input's
-    name, by all of it, with a number."""
+    """Candidate names for an unnamed size: the last part of the input's name, the whole name, with
+    a number."""
     whole = name.partition(":")[0]
     for part in (whole.rpartition("/")[2], whole):
         plain = re.sub(r"\W+", "_", part)

@@ -1,4 +1,4 @@
-"""Which inputs of nodes are just what the caller gives, not computed by the graph.
+"""Which inputs of nodes come from the caller unchanged, not computed by the graph.
 
 In: nodes, those of functions too, and which tensors the caller gives. Out: for a node's input,
 whether it is one of these. Invariant: an argument of a function is given only where every

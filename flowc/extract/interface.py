@@ -168,8 +168,8 @@ def _shown(dims: Iterable[Dim | None]) -> str:
 
 
 def named_apart(feeds: Sequence[Feed]) -> list[Feed]:
-    """The feeds with a name of its own for each size that nobody named: `batch` for the first that
-    leads, if no caller means another by it, else input and axis."""
+    """The feeds with distinct names for their unnamed sizes: `batch` for the first leading one,
+    unless a caller uses that name, else input and axis."""
     named = [d for f in feeds for axis, d in enumerate(f.type.dims) if axis not in f.open]
     taken = {size.name for size in symbols_of(*named)}
     found: list[Feed] = []
@@ -358,7 +358,8 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
 
 
 def inside_loops(graph: Graph) -> set[Operation]:
-    """Operations in loops of TensorFlow 1, one of whose many values nobody can ask for."""
+    """Operations in loops of TensorFlow 1: they have a value for each iteration and cannot be
+    fetched."""
     depths: dict[Operation, int] = {}
     stack = [op for op in graph.get_operations() if op.type in ENTER]
     while stack:
@@ -372,8 +373,8 @@ def inside_loops(graph: Graph) -> set[Operation]:
 
 
 def _read_loops(graph: Graph) -> set[Operation | None]:
-    """Loops of which some result is read: what nobody reads of their others, a counter, is nothing
-    that a model is asked for."""
+    """Loops some of whose results are read: their unread results, such as counters, are no outputs
+    of a model."""
     exits = (op for op in graph.get_operations() if op.type in EXIT)
     return {_loop_of(op) for op in exits if any(t.consumers() for t in op.outputs)}
 
@@ -396,7 +397,7 @@ def _loop_of(exit_: Operation) -> Operation | None:
 
 
 def _is_bookkeeping(op: Operation) -> bool:
-    """Whether an operation is a branch's mark (`cond/switch_t`) or a shape that nobody reads."""
+    """Whether an operation is a branch's pivot (`cond/switch_t`) or an unread shape."""
     branch = op.type in PASSING and bool(op.inputs) and op.inputs[0].op.type in SWITCH
     return branch or op.type in _ASIDE
 

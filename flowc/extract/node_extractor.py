@@ -16,7 +16,7 @@ from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.function_gradients import gradient_call
 from flowc.extract.node_source import ARGUMENT, CallSource, Ref
 from flowc.extract.trace.branches import build_if
-from flowc.extract.trace.loop_invariance import is_steady
+from flowc.extract.trace.loop_invariance import is_loop_invariant
 from flowc.extract.trace.loop_names import (
     LoopVariable,
     NameHint,
@@ -55,7 +55,7 @@ class NodeExtractor:
         return self.scope.b
 
     @property
-    def always_runs(self) -> bool:
+    def is_unconditional(self) -> bool:
         return self.scope.outer is None
 
     def contents(self, resource: Resource) -> Bound:
@@ -115,13 +115,16 @@ class NodeExtractor:
         self.extraction.related[(resource, role)] = made
         return made
 
-    def note_kept(self, holder: Resource, kept: Resource) -> None:
+    def save_resource(self, holder: Resource, kept: Resource) -> None:
         self.extraction.kept[holder] = (kept, self.scope.owner(kept))
 
-    def kept_in(self, holder: Resource, make: Callable[[Extractor, Bound], Bound]) -> Resource:
+    def restored_resource(
+        self, holder: Resource, make: Callable[[Extractor, Bound], Bound]
+    ) -> Resource:
         if holder not in self.extraction.kept:
             raise InvalidModelError(
-                f"'{self.name}' takes what nothing has put on '{holder.name}'", node=self.name
+                f"'{self.name}' pops from '{holder.name}', on which nothing was pushed",
+                node=self.name,
             )
         kept, home = self.extraction.kept[holder]
         iteration = self.scope.iteration()
@@ -143,8 +146,8 @@ class NodeExtractor:
     def is_lasting(self, dim: Dim) -> bool:
         return self.extraction.top.knows(dim)
 
-    def is_steady(self, dim: Dim, home: Builder | None = None) -> bool:
-        return is_steady(self.scope, dim, home)
+    def is_loop_invariant(self, dim: Dim, home: Builder | None = None) -> bool:
+        return is_loop_invariant(self.scope, dim, home)
 
     def output_shapes(self, like: int) -> Sequence[tuple[int | None, ...] | None]:
         rank_of, found = self.extraction.ranks, list(self.shapes())

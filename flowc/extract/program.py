@@ -235,7 +235,8 @@ class Extraction:
 
     def current(self, scope: BodyBuilder, bound: Bound | None) -> Bound | None:
         """What a node finds in an input when it runs. In TensorFlow the `v/read` of a reference
-        variable is its memory, not a copy: who waits for an assignment finds the new value."""
+        variable is its memory, not a copy: a reader that waits for an assignment finds the new
+        value."""
         if not isinstance(bound, Value) or bound not in self.shared:
             return bound
         found = scope.find(self.shared[bound])
@@ -277,7 +278,7 @@ class Extraction:
 
 
 def _is_flow(tensor: Tensor) -> bool:
-    """Whether a tensor is what orders the accesses of a TensorArray, or what a loop makes of it."""
+    """Whether a tensor is the flow of a TensorArray, or carries one through a loop."""
     while tensor.op.type in _PASS_ON and tensor.op.inputs:
         tensor = tensor.op.inputs[0]
     signature = signature_of(tensor.op.type)

@@ -136,8 +136,7 @@ class RegionExtractor:
         extraction = self.extraction
         if extraction.level == LEVELS:
             raise UnsupportedError(
-                "loops, conditionals and calls stand in each other too deeply: flowc takes "
-                f"{LEVELS} levels"
+                f"loops, conditionals and calls are nested too deeply: flowc takes {LEVELS} levels"
             )
         extraction.level += 1
         try:
@@ -311,7 +310,7 @@ class RegionExtractor:
     def loose(self, node: Any) -> list[Any]:
         """What a node that always runs waits for, though it may stand in a branch that is not
         taken."""
-        if self.flow.is_plain or not has_trait(node.type, "always_runs"):
+        if self.flow.is_plain or not has_trait(node.type, "runs_if_dead"):
             return []
         return [c for c in node.controls if self.left_of(self.flow.node_guard(c))]
 

@@ -1,4 +1,4 @@
-"""Inputs that have one value in every run: constants of the program, and no inputs of it.
+"""Inputs that are set to one value when compiling: constants of the program in place of inputs.
 
 In: values by name, and what is asked of a graph. Out: an Interface whose feeds hold them.
 A `placeholder_with_default` that is no input is its default in every run, and so one of these.

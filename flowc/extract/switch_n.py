@@ -1,8 +1,8 @@
 """Switches with many outputs (`_SwitchN`, which a `Case` becomes) as chains of Switches.
 
-In: a source's nodes, `_SwitchN` (data, index) among them. Out: refs and nodes in their stead: an
-index equal to 0 is one side of a first Switch, what is left goes on to the next one. Invariant: all
-of one index share the nodes that compare it, so that their conditionals are decided together.
+In: a source's nodes, `_SwitchN` (data, index) among them. Out: equivalent refs and nodes: the first
+Switch separates index 0, the next one index 1, and so on. Invariant: all that switch on one index
+share its comparisons, so that their conditionals become one.
 """
 
 from __future__ import annotations

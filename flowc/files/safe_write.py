@@ -70,7 +70,7 @@ def _locked_file(path: Path) -> tuple[int, str]:
 
 def abandoned(folder: Path) -> Iterator[tuple[str, Path]]:
     """Files of `replacing` that no process writes any more, each with the name that it was to get.
-    Who asks removes them; they stay locked until it asks for the next."""
+    The caller removes each; it stays locked until the next one is asked for."""
     for found in sorted(folder.iterdir()):
         match = _BESIDE.fullmatch(found.name)
         if match is None or found.is_symlink() or not os.path.isfile(found):

@@ -98,7 +98,7 @@ def name_scope(
     """Prefixes the names of operations made inside; yields the prefix with its slash.
 
     Without a name, `default_name` is used. `values`: tensors whose graph becomes the default.
-    Raises `ValueError` for a name that is none, and for `values` of several graphs.
+    Raises `ValueError` for an invalid name, and for `values` of several graphs.
     """
     graph = next((v.graph for v in values or () if isinstance(v, Tensor | Operation)), None)
     graph = get_default_graph() if graph is None else graph_beside(graph)
@@ -122,13 +122,18 @@ def default_session(session: Any) -> Iterator[None]:
         _stack.sessions.remove(session)
 
 
-def session_for(element: Tensor | Operation, session: Any, what: str, how: str) -> Any:
+def evaluate(value: Any, feed_dict: Any, session: Any) -> Any:
+    """What a session gives for a tensor, or for what is made of tensors of one graph. Raises as
+    `session_for`."""
+    how = "`eval(session=sess)`"
+    return session_for(value, session, "evaluate tensor using `eval()`", how).run(value, feed_dict)
+
+
+def session_for(element: Any, session: Any, what: str, how: str) -> Any:
     """The session that runs `element`: the one given, else the default one. Raises `ValueError`
     where there is none or it belongs to another graph; `what` and `how` are words for that."""
-    does, kind = (
-        what.partition(" using")[0],
-        "tensor" if isinstance(element, Tensor) else "operation",
-    )
+    does = what.partition(" using")[0]
+    kind = "operation" if isinstance(element, Operation) else "tensor"
     if session is not None:
         if session.graph is not element.graph:
             raise ValueError(

@@ -130,10 +130,10 @@ def _classified(value: Any, where: str) -> tuple[str, Any]:
             return "s", value.encode()
         case np.generic():
             return _classified(value.item(), where)
-    field = _LIST_FIELDS.get(type(value))
-    if field is None:
-        raise UsageError(f"{where}: no attribute can hold {value!r} ({type(value).__name__})")
-    return field, value
+        case _ if type(value) in _LIST_FIELDS:
+            return _LIST_FIELDS[type(value)], value
+        case _:
+            raise UsageError(f"{where}: no attribute can hold {value!r} ({type(value).__name__})")
 
 
 def _fill_message(proto: Any, field: str, value: Any, where: str) -> None:
@@ -145,6 +145,8 @@ def _fill_message(proto: Any, field: str, value: Any, where: str) -> None:
         case "func":
             proto.name = value.name
             fill_attrs(proto.attr, value.attrs, where)
+        case _:
+            raise AssertionError(field)
 
 
 def as_kind(value: Any, kind: str, where: str) -> Any:

@@ -33,7 +33,7 @@ def signature_of(op_type: str) -> OpSignature | None:
 
 
 def has_trait(op_type: str, trait: str) -> bool:
-    """Whether the record of an op type says of it what a trait means (`flowc.ir.op.TRAITS`)."""
+    """Whether the record of an op type has a trait (`flowc.ir.op.TRAITS`)."""
     from flowc.ops import tf_op
 
     record = tf_op(op_type)

@@ -232,7 +232,8 @@ def _with_defaults(record: Op, attrs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _type_of(tensor: Tensor, dims: Dims) -> TensorType:
-    """Without a dtype behind an op that nobody knows: most rules don't ask for it."""
+    """The type of a tensor; without a dtype behind an unknown op, since most rules do not need
+    it."""
     return TensorType(cast(DType, tensor.base_dtype), dims)
 
 

@@ -142,12 +142,9 @@ class Tensor(Operators, Referable):
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """The tensor's value, run in `session` or the default one. Raises `ValueError` where there
         is no session or it belongs to another graph."""
-        from flowc.graph.default import session_for
+        from flowc.graph.default import evaluate
 
-        chosen = session_for(
-            self, session, "evaluate tensor using `eval()`", "`eval(session=sess)`"
-        )
-        return chosen.run(self, feed_dict)
+        return evaluate(self, feed_dict, session)
 
     @property
     def ndim(self) -> int | None:

@@ -17,7 +17,7 @@ from flowc.proto.graph_pb2 import FunctionDef
 
 
 def read_function(definition: FunctionDef) -> Function:
-    """A function from its definition. Raises `InvalidModelError` for a signature that is none."""
+    """A function from its definition. Raises `InvalidModelError` for an invalid signature."""
     signature = definition.signature
     name = signature.name
     if not name:

@@ -207,7 +207,7 @@ class _InputResolver:
                 controls.append(self.control(text, name, op))
             elif controls:
                 raise InvalidModelError(
-                    f"{self.where}: input {text!r} of node {name!r} stands behind control inputs",
+                    f"{self.where}: input {text!r} of node {name!r} comes after control inputs",
                     node=name,
                 )
             else:

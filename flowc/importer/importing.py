@@ -3,9 +3,9 @@
 In: a GraphDef message (flowc's, TensorFlow's), its bytes, or a path. Out: operations in the graph,
 and the elements that were asked for. Invariant: an import that fails adds no operation.
 
-Unlike `load_graph`, for which a model may hold what nobody asks for, it takes what TensorFlow's own
-takes: ops that TensorFlow or flowc knows, or that are functions, with the inputs and attrs that
-their signatures say. Defaults of attrs that are left out are filled in.
+Unlike `load_graph`, which accepts unknown ops until a fetch needs them, it accepts what
+TensorFlow's own does: ops that TensorFlow or flowc knows, or that are functions, with the inputs
+and attrs that their signatures say. Defaults of attrs that are left out are filled in.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def _check_known(op: Operation) -> None:
     kind = op.type
     known = signature_of(kind) is not None or kind in op.graph.functions
     if not known and kind not in tensorflow_ops():
-        near = did_you_mean(kind, [n for n in tf_names() if not n.startswith("_")])
+        near = did_you_mean(kind, tf_names())
         raise NotFoundError(
             f"Op type not registered '{kind}' in binary running on this machine. Make sure the Op "
             "and Kernel are registered in the binary running in this process.",

@@ -34,7 +34,7 @@ ALL = {c.name: c for c in (FILES, NETWORK, PYTHON, PRINT)}
 
 
 def known_names(names: Iterable[str]) -> frozenset[str]:
-    """The names of capabilities, as a set. Raises `UsageError` for one that is none."""
+    """The names of capabilities, as a set. Raises `UsageError` for an unknown one."""
     found = frozenset(names)
     for name in sorted(found - set(ALL)):
         hint = did_you_mean(name, ALL) or f"the capabilities are {', '.join(ALL)}"

@@ -2,9 +2,9 @@
 
 Everything that code generation needs is in the attrs, and inputs are data only: an axis, a
 permutation, or a bound that is known, is in the attrs. `result` (`results`) are the dims of the
-output, `label` the op in whose stead a node stands, for readers. `effects`: the node does more than
-compute its outputs. `device`: `on_cpu` or `on_gpu` of what a program registered a kernel for,
-or put on the CPU.
+output, `label` the op that a node was lowered from, for readers. `effects`: the node does more than
+compute its outputs. `device`: `on_cpu` or `on_gpu`, where a program registered a kernel for one
+device alone, or placed the node on the CPU.
 
     map(body)          one element from the elements of the inputs there, which broadcast
     view(body)         one element from elements at other indices (`reshape`: the same elements in

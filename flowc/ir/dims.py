@@ -5,7 +5,7 @@ in canonical form, so that equal polynomials are equal objects. Invariant: an `E
 constant; `%` is written `a - b*(a//b)`, so that `(a//b)*b + a%b` cancels to `a` by itself.
 
 Divisors are positive and symbols are non-negative: sizes, and loop indices below their extent.
-Symbols are objects: what they are called tells nobody but readers what they are.
+Symbols are compared by identity; their names are for readers only.
 """
 
 from __future__ import annotations

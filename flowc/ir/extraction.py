@@ -3,8 +3,8 @@
 Most are Values. A handle is bound to the `Resource` that it names, whose contents are a Bound of
 their own that ops read and replace in order; a TensorList is bound to a `ListValue`, an optional to
 an `OptionalValue`. So state and lists become plain values, which passes, fusion and planning treat
-like any others, and which loops and branches carry. Bound is a closed union: who asks for one of
-its arms treats all of them, and ends with `assert_never`.
+like any others, and which loops and branches carry. Bound is a closed union: code that matches on
+it treats all of its arms, and ends with `assert_never`.
 """
 
 from __future__ import annotations
@@ -295,9 +295,9 @@ class Extractor(Protocol):
     def name(self) -> str: ...
 
     @property
-    def always_runs(self) -> bool:
-        """Whether every run gets to the node: it stands in no branch and no loop. What is known to
-        fail may be refused at once."""
+    def is_unconditional(self) -> bool:
+        """Whether every run executes the node: it is in no branch and no loop, so that what is
+        known to fail may be refused when compiling."""
         ...
 
     def contents(self, resource: Resource) -> Bound:
@@ -340,14 +340,17 @@ class Extractor(Protocol):
         where this node stands; `make` gives its contents, built there."""
         ...
 
-    def note_kept(self, holder: Resource, kept: Resource) -> None:
+    def save_resource(self, holder: Resource, kept: Resource) -> None:
         """Notes that the elements of `holder` (a stack) name what `kept` is in each iteration of
         the loop where it is made."""
         ...
 
-    def kept_in(self, holder: Resource, make: Callable[[Extractor, Bound], Bound]) -> Resource:
-        """What the element just taken from `holder` names: the same resource for all holders of one
-        resource in one iteration. `make`: its contents, from those that the one kept had at last.
+    def restored_resource(
+        self, holder: Resource, make: Callable[[Extractor, Bound], Bound]
+    ) -> Resource:
+        """The resource that was saved on the stack `holder`, as it was in the iteration that is
+        gone back to: one resource for all stacks on which it was saved. `make`: its contents, from
+        its last ones.
 
         Raises `UnsupportedError` where branches of an iteration take what they do not share."""
         ...
@@ -356,10 +359,10 @@ class Extractor(Protocol):
         """Whether a size is known all through the run, whatever loop this node stands in."""
         ...
 
-    def is_steady(self, dim: Dim, home: Builder | None = None) -> bool:
-        """Whether a size, though it may be known here only, is the same each time that this node
-        runs: it follows from nothing that an iteration changes. `home`: of the loops inside of
-        which that counts, as what is made there is new in each iteration of the others."""
+    def is_loop_invariant(self, dim: Dim, home: Builder | None = None) -> bool:
+        """Whether a size that may be known only inside of a loop is loop-invariant: computed from
+        nothing that an iteration changes. `home`: only the loops inside of what it builds count; by
+        default all do."""
         ...
 
     def output_shapes(self, like: int) -> Sequence[tuple[int | None, ...] | None]:

@@ -35,7 +35,7 @@ class WouldWaitError(Exception):
 
 
 class CancelToken:
-    """Says once that whoever waits is to stop, and wakes them."""
+    """A flag, set once, that cancels all waits, and wakes them."""
 
     def __init__(self) -> None:
         self.is_cancelled = False
@@ -66,7 +66,7 @@ class HostState(Protocol):
     locks of its own, which no step holds while it waits but by `HostRun.wait`."""
 
     def close(self) -> None:
-        """The Session is closed: nobody will come again."""
+        """The Session is closed: no run will use the state again."""
         ...
 
 

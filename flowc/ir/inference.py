@@ -1,8 +1,8 @@
 """What a record's `infer` sees of a node, and the errors that it raises.
 
 In: types of a node's inputs, its attrs, and what is known of inputs' elements. Out: the dims of its
-outputs. Invariant: sizes that must be equal, or at least so large, are said to be so and not
-compared, as the run may be the first to know them.
+outputs. Invariant: a rule states that sizes are equal, or at least so large, and does not compare
+them, since some are known only when the program runs.
 """
 
 from __future__ import annotations
@@ -82,10 +82,17 @@ class Inference:
     def rank(self, i: int) -> int:
         return self.inputs[i].rank
 
-    def need_rank(self, i: int, rank: int, fault: str) -> None:
-        """Fails with `fault` where input i is of another rank."""
+    def need_rank(self, i: int, rank: int, fault: str = "") -> None:
+        """Fails where input i is of another rank: with `fault`, or as TensorFlow's shape functions
+        say it."""
         if self.rank(i) != rank:
-            raise self.fail(fault, built=self._other_rank(i, rank))
+            built = self._other_rank(i, rank)
+            raise self.fail(fault, built=built) if fault else self.fail(built)
+
+    def need_ranks(self, *ranks: int) -> None:
+        """Fails where one of the first inputs is of another rank."""
+        for i, rank in enumerate(ranks):
+            self.need_rank(i, rank)
 
     def _other_rank(self, i: int, rank: int) -> str:
         return f"Shape must be rank {rank} but is rank {self.rank(i)}"

@@ -208,7 +208,7 @@ class ByThreads:
 
 @dataclass(frozen=True, slots=True)
 class ByOneThread:
-    """It has a few steps whatever the sizes of data."""
+    """One thread runs all of its range, which is short for any size of data."""
 
 
 GpuForm = ByColumns | ByThreads | ByOneThread

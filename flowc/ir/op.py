@@ -122,7 +122,7 @@ TRAITS = {
     "call",  # its outputs are those of its function `f` of its inputs
     "on_cpu",  # its kernel is for the CPU, also where there is a GPU
     "on_gpu",  # its kernel is for the GPU
-    "always_runs",  # also where what it waits for does not run
+    "runs_if_dead",  # runs even if a control input is dead
     "no_fold",  # too large or meaningless to evaluate at compile time (Placeholder, Range of sizes)
 }
 
@@ -183,12 +183,13 @@ def all_ops() -> tuple[Op, ...]:
 
 
 def tf_names() -> tuple[str, ...]:
-    """Every TensorFlow op type that has a record, aliases too."""
-    return tuple(_BY_TF_NAME)
+    """Every op type of TensorFlow's graphs that has a record, aliases too."""
+    return tuple(name for name, op in _BY_TF_NAME.items() if not op.is_internal)
 
 
 def stamp_of_others() -> str:
-    """A text of the code behind all ops that are not flowc's own; empty where there are none."""
+    """A stamp of the code of all ops that are registered from outside of flowc; empty without
+    any."""
     others = (op for op in tuple(_BY_NAME.values()) if op.stamp is not None)
     return "\n".join(sorted(f"{op.tf} {op.stamp()}" for op in others if op.stamp is not None))
 

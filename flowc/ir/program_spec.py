@@ -189,7 +189,7 @@ class ProgramSpec:
         )
 
     def with_memory_of(self, compiled: ProgramSpec) -> ProgramSpec:
-        """With what was decided of the memory of its variables when it was compiled."""
+        """With the memory decisions that the compiler made for its variables."""
         there = {v.name: v.on_device for v in compiled.variables}
         variables = tuple(replace(v, on_device=there[v.name]) for v in self.variables)
         return replace(self, variables=variables, aliases=compiled.aliases)
@@ -234,7 +234,7 @@ class ProgramSpec:
 
 
 def _places_after(count: int, gone: Collection[int | None]) -> dict[int, int]:
-    """Where those of `count` places are that stay, once others are gone."""
+    """The new positions of those of `count` positions that are not removed."""
     kept = [i for i in range(count) if i not in gone]
     return {i: n for n, i in enumerate(kept)}
 

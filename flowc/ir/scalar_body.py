@@ -1,9 +1,9 @@
-"""What a lowering says of one element, as data: an immutable record of scalar instructions.
+"""How a lowering computes one element, as data: an immutable sequence of scalar instructions.
 
 In: a Python function over a ScalarBuilder, called once with one that records. Out: a ScalarBody,
-which is called like that function: it then makes the same calls, in the same order, of any other
-ScalarBuilder. Invariants: every operand is typed and earlier; indices stand as symbols, for which
-the indices of the place of use are put in, so that what can be proved of them is decided there.
+which is called like that function and replays the same calls, in the same order, on any other
+ScalarBuilder. Invariants: operands are typed and defined before they are used; indices are symbols,
+which are substituted where the body is used, so that bounds are proved there.
 
 Two forms: of a map, `body(k, *elements)` gets the elements of the inputs; of a view,
 `body(k, index)` gets the index of the element that it makes, and loads others.

@@ -1,9 +1,10 @@
-"""What the elements of lists are made of where these are no tensors: joins of two structures.
+"""The structure of list elements that are not tensors, and the join of two structures.
 
 In: the cases of two optionals, or what two lists of optionals or ragged lists have as elements.
 Out: which cases are of one type; the elements that have the parts of both, and where each part
-comes from. So branches, and the iterations of a loop, give the same number of values of the same
-types. Invariant: what the first one has comes first, in its order.
+comes from. With the join, both branches of a conditional and all iterations of a loop give the same
+number of values of the same types. Invariant: the parts of the first structure come first, in their
+order.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def element_of(contents: ListValue, like: Element) -> Element:
         return contents.held.element
     if contents.held is not None and contents.rows != 0 and not contents.assumed:
         raise UnsupportedError(
-            "a list holds optionals, or lists whose elements differ in size, beside other things"
+            "a list holds optionals, or lists of elements of several sizes, and other elements too"
         )
     return _without_parts(like)
 

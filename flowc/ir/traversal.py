@@ -31,8 +31,8 @@ def inputs_first(
     inputs: Callable[[K], Iterable[K]],
     on_circle: Callable[[list[K]], object] | None = None,
 ) -> list[K]:
-    """`ends` and all that they depend on, each behind its inputs, but for one in each circle.
-    `on_circle` is told of the items of a circle, each the input of the one before it."""
+    """`ends` and all that they depend on in topological order, but for one back edge in each cycle.
+    `on_circle` is called with the items of a cycle, each the input of the one before it."""
     order: dict[K, None] = {}
     active: set[K] = set()
     for end in ends:

@@ -64,7 +64,8 @@ class GradientBuilder(ABC):
         """The elements of a constant, or of what follows from constants; None for data."""
 
     def is_zero(self, x: Any) -> bool:
-        """Whether it is known that a gradient is 0, as what stands for one that nothing gave."""
+        """Whether a gradient is known to be zeros, such as those for an output that nothing
+        reads."""
         elements = self.elements_of(x)
         return elements is not None and not elements.any()
 

@@ -1,5 +1,5 @@
 """Passes: Computation -> Computation, one a file; pipeline.py is the ordered list.
 
-`drop_idle_random_states` is none of them: it changes what a library keeps, and `compiler.py` calls
-it.
+`drop_idle_random_states` is not in the pipeline, since it changes the variables that a library
+keeps: `compiler.py` calls it.
 """

@@ -2,9 +2,8 @@
 
 In: any Computation. Out: nodes whose inputs are all constants become constants, by the NumPy
 reference of their record; values whose elements are known sizes become constants or `sizes` nodes.
-Results that would be much larger than what they are made from stay as they are, and so do those
-that a sweep has no more memory for: the run computes them. So does it what takes halves through
-several roundings, as TensorFlow does: references have one.
+Not folded are results that would be much larger than their inputs, those beyond the memory budget
+of a sweep, and ops on halves that TensorFlow rounds several times, since references round once.
 """
 
 from __future__ import annotations

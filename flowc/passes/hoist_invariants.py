@@ -4,10 +4,10 @@ In: a Computation of lowered nodes. Out: one whose loops take such values as inp
 are done first, so that what leaves one may leave the loop around it, too.
 
 A loop may run no iteration, and then what was moved is computed in vain: so only what cannot fail
-moves. Constants, sizes and what is computed from them stay, since a body that knows them knows how
-long its ranges are; only scalars that size nothing move. What has more elements than it is made
-from (broadcasts, ranges) stays, too: a kernel computes it where it reads it, while a value of its
-own would need memory.
+moves. Constants, sizes and what is computed from them stay, since the body needs them to know the
+trip counts of its own loops; of scalars, only those that are no size move. What has more elements
+than it is made from (broadcasts, ranges) stays, too: a kernel computes it where it reads it, while
+a value of its own would need memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""States of random nodes that a library need not keep, since nothing draws from them.
+"""Removes the states of random generators that nothing draws from, which a library need not keep.
 
 In: a program behind the passes, which may have found that a dropout keeps everything. Out: one
 without the states that it would only advance. Invariant: what callers give and get stays; a Session

@@ -1,8 +1,8 @@
-"""Kernels of archives in the place of host steps, for libraries.
+"""Replaces host steps by kernels from linked archives, for libraries.
 
-In: a Computation with host steps that a Session calls. Out: the same where a library is made of it,
-but for steps whose lowering names an op that does the same as linked code. What keeps its sizes to
-itself until it runs stays: no library can allocate for it.
+In: a Computation with host steps that a Session calls. Out: for a library, one in which each step
+whose lowering names an equivalent linked op is that op. Steps whose output sizes are known only
+after they ran stay, since a library cannot allocate their outputs.
 """
 
 from __future__ import annotations

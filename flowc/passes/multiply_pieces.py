@@ -58,7 +58,7 @@ def _is_joined(node: Node, users: dict[Value, list[Node]]) -> bool:
 
 
 def _is_stored(value: Value, users: dict[Value, list[Node]]) -> bool:
-    """Whether a value is in memory, whoever reads it: what several read is taken to be."""
+    """Whether a value is in memory anyway: values with several readers are taken to be."""
     if len(users[value]) > 1:
         return True
     lowering = value.node.lowering

@@ -4,9 +4,9 @@ In: slots, each with the time from which and until which it is in use. Out: an `
 Invariant: of two slots in use at one time, one ends before the other begins, whatever the sizes of
 the run are.
 
-Several orders of placing slots are tried with sizes as numbers (`rough`). What is kept of the best
-is not the offsets, but which slot is right above which at any time: from this follow offsets for
-all sizes.
+Several orders of placing slots are tried with sizes as numbers (`rough`). Of the best order, the
+offsets are not kept, but which slot lies directly above which while both are in use: the offsets
+for any sizes follow from it.
 """
 
 from __future__ import annotations

@@ -272,7 +272,7 @@ def rough(size: Dim) -> int:
 
 
 def most_assigned(region: Region) -> int:
-    """The most scalars that a loop's iteration hands on."""
+    """The most scalars that any loop carries from one iteration to the next."""
     most = 0
     for step in region.steps:
         match step:
@@ -281,6 +281,6 @@ def most_assigned(region: Region) -> int:
                 most = max(most, len(step.assigned), inner)
             case Branch(then=then, otherwise=otherwise):
                 most = max(most, most_assigned(then), most_assigned(otherwise))
-            case _:
+            case Run() | CallHost() | ReadSizes() | WriteSizes() | Copy() | Transfer():
                 pass
     return most

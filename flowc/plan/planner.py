@@ -89,7 +89,7 @@ class _Pools:
                 self.free_locals.setdefault(self.plan.locals[number], []).append(number)
             case Heap(block):
                 self.free_blocks.append(block)
-            case _:
+            case Input() | Output() | ConstantPlace():
                 pass
 
 
@@ -194,7 +194,7 @@ class _RegionPlanner:
                 return demand == PLAIN
             case Cell():
                 return demand <= EXCHANGED
-            case _:
+            case Input() | Heap() | ConstantPlace():
                 return True
 
     # -- memory
@@ -333,7 +333,7 @@ class _RegionPlanner:
                 return "cell", self.pools.plan.cells[number]
             case Heap():
                 return "block", 0
-            case _:
+            case Input() | Output() | Arena() | Local() | ConstantPlace():
                 return repr(place), 0
 
     def _like(self, place: Place) -> Place:

@@ -215,7 +215,8 @@ class Reuse:
 
 
 def _carries(body: Reuse, own: list[Value]) -> list[Carry]:
-    """How a loop hands on each of its carried values; `own` are the body's parameters for them."""
+    """How each carried value of a loop gets its next value; `own` are the body's parameters for
+    them."""
     heads = [body.head_of(v) for v in body.c.results]
     sources: list[int | None] = [i if h is own[i] else None for i, h in enumerate(heads)]
     index = {p: j for j, p in enumerate(own)}

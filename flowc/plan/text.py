@@ -86,7 +86,7 @@ def _region(plan: Plan, region: Region, indent: str) -> list[str]:
             case Branch():
                 lines += [f"{inner}then", *_body(plan, step.then, inner)]
                 lines += [f"{inner}else", *_body(plan, step.otherwise, inner)]
-            case _:
+            case Run() | CallHost() | ReadSizes() | WriteSizes() | Copy() | Transfer():
                 pass
     return lines
 

@@ -5,9 +5,10 @@ every place that both sides touch has a copy on each, and `Transfer` steps bring
 before it is read. Invariant: what a step reads on its side is what was last written on any side,
 whichever way branches and loops went.
 
-For each place it is known where it is up to date. Branches meet in what both leave up to date. A
-loop fixes a side for each value that it carries, its home, and what it only reads is brought to
-every side that reads it before the first iteration.
+A forward dataflow analysis over which sides hold a valid copy of each place: the state after a
+conditional is the intersection of both branches. A loop fixes one side, its home, for each value
+that it carries; values that it only reads are copied to every side that reads them before the first
+iteration.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _copied_on_host(region: Region) -> Iterator[Place]:
             case Branch(then=then, otherwise=otherwise):
                 yield from _copied_on_host(then)
                 yield from _copied_on_host(otherwise)
-            case _:
+            case Run() | CallHost() | ReadSizes() | WriteSizes() | Copy() | Transfer():
                 pass
 
 
@@ -200,7 +201,7 @@ class _Transfers:
                     self._branch(region, steps, step)
                 case Transfer():
                     raise InternalError("a plan is placed on devices once")
-                case _:
+                case Run() | CallHost() | ReadSizes() | WriteSizes():
                     self._plain(region, steps, step)
         region.steps = steps
 
@@ -332,7 +333,7 @@ def accesses(plan: Plan, region: Region) -> Iterator[tuple[Place, Side]]:
                 yield region.place_of(node.inputs[0]), HOST
                 yield from accesses(plan, then)
                 yield from accesses(plan, otherwise)
-            case _:
+            case Run() | CallHost() | ReadSizes() | WriteSizes():
                 side = _side(plan, step)
                 for value in (*step.node.inputs, *step.node.outputs):
                     yield region.place_of(value), side
@@ -352,5 +353,5 @@ def _loops(region: Region) -> Iterator[Loop]:
             case Branch(then=then, otherwise=otherwise):
                 yield from _loops(then)
                 yield from _loops(otherwise)
-            case _:
+            case Run() | CallHost() | ReadSizes() | WriteSizes() | Copy() | Transfer():
                 pass

@@ -88,7 +88,7 @@ class Mark:
 
 class ByteStream:
     """A file from its beginning. Closed at the end of a `with`, or with `close`. `most`: bytes that
-    who reads may gather of it at once."""
+    a reader may hold of it at once."""
 
     def __init__(
         self, path: Path, compression: str = "", piece: int = PIECE, most: int = sys.maxsize

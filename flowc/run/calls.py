@@ -1,4 +1,5 @@
-"""Calls of a program: what the form of the feeds decides is found once.
+"""Calls of a program: what depends only on the structure, dtypes and shapes of the feeds is
+computed once.
 
 In: arrays in the order of a program's feeds. Out: results in the structure that a caller asked for.
 """
@@ -201,7 +202,7 @@ def _on_host(array: Array | DeviceArray | None) -> Array | None:
 
 
 def _address(array: Array | DeviceArray | None) -> int:
-    """Where an array is, as a run is told."""
+    """The address of an array, as native code takes it."""
     if isinstance(array, DeviceArray):
         return array.address | ON_DEVICE
     return 0 if array is None else data_address(array) or 0

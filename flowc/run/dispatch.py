@@ -1,4 +1,5 @@
-"""What serves a call of a Session: found among the calls and programs of before, or made.
+"""Finds what serves a call of a Session: a remembered call, a compiled program, or a new
+compilation.
 
 In: fetches and feeds as a caller gives them, or the tensors of a part of a run. Out: results.
 Invariant: a call is remembered only for forms of fetches and feeds that all mean the same.
@@ -223,8 +224,8 @@ class Dispatcher:
         return self._run_program(segment, given, run.left, lambda results: results, key, into=into)
 
     def _request(self, fetches: Any, feeds: Any) -> Request | None:
-        """What is asked of a loaded graph that nobody has looked at: it may be known from before,
-        and the graph need not be read then."""
+        """The request to a lazy graph, by which the program index may find a program without
+        reading the graph."""
         if not isinstance(self._graph, UntouchedGraph) or self._variables.version:
             return None
         from flowc.cache.program_index import request_of

@@ -179,7 +179,7 @@ class CalledFunctions:
     def _runner(
         self, key: Any, name: str, handles: Mapping[int, str], streams: dict[Any, Run], calls: int
     ) -> tuple[_Opened, Run]:
-        """The function, and what runs it for who has these streams."""
+        """The function, and what runs it with these random streams."""
         found = self._found.get(key)
         if found is None:
             opened = self._open(name, handles)

@@ -36,10 +36,10 @@ MOST_KEPT = 1 << 26  # bytes of results for another attempt at a run
 
 
 class RunLog:
-    """What the functions of a run returned, for another attempt at the run, which begins with
-    `again`. `nodes`: those that were called. Nothing is kept once it would be too much.
-    `other_rank`: the output that ended the attempt, for it had another rank than the program was
-    compiled for, and that rank."""
+    """The results of a run's Python functions, recorded so that another attempt, which begins with
+    `again`, replays them. `nodes`: those that were called. Nothing is kept once it would be too
+    much. `other_rank`: the output that ended the attempt, for it had another rank than the program
+    was compiled for, and that rank."""
 
     def __init__(self) -> None:
         self.nodes: set[str] = set()

@@ -1,4 +1,4 @@
-"""Where the time of runs goes, from what traced programs note.
+"""Where the time of runs goes, from the traces of programs.
 
 In: traces of whole runs, each with when its caller began and ended. Out: for each step of the
 program the time of a run that it takes itself, and what is left. Invariant: what a loop takes is

@@ -119,8 +119,8 @@ class ProgramCache:
 
     def segments(self, wanted: Segment, fed: Iterable[Tensor]) -> list[Segment]:
         """What runs one after another in place of what is asked; nothing, where that is one. Raises
-        what compiling the whole would raise of nodes that it needs and must not have: to a segment,
-        what another one computed is as good as fed."""
+        what compiling the whole would raise of nodes that are not allowed, since each segment sees
+        the results of others as feeds."""
         key = wanted.tensors, wanted.operations, frozenset(fed), wanted.done
         found = self._segments.get(key)
         if found is None:

@@ -98,9 +98,9 @@ def python_segment(segment: Segment) -> PythonSegment | None:
 
 
 def leading_segments(tensors: Sequence[Tensor], fed: Collection[Tensor]) -> list[Segment]:
-    """Two segments where host steps make images of what is fed: these steps, and all else; one
-    where there is nothing else, none where no step makes any. A native program would copy each
-    image, and hold the interpreter once more for each step."""
+    """Two segments where host steps decode images from feeds: these steps, and all else (one
+    segment where there is nothing else, none without such steps). A native program would copy each
+    image, and take the interpreter's lock again for each step."""
     order = needed([t.op for t in tensors if t not in fed], fed)
     if any(op.control_inputs or op.type in CONTROL for op in order):
         return []

@@ -1,8 +1,8 @@
-"""The calls that a Session has made before, by the form of what is asked and fed.
+"""A Session's cache of calls, keyed by the structure of fetches and feeds.
 
 In: fetches, and feeds as they were given or as arrays of their tensors' dtypes. Out: the call that
-serves them, its checks and conversions of structure done. Invariant: what has one form means one
-thing, as long as the variables have the types that they have now.
+serves them, its checks and conversions of structure done. Invariant: equal keys mean equal calls,
+while the variables keep their types.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What is said of a run that failed: its node, and what TensorFlow would have come to first.
+"""The error to raise for a run that failed: with its node, and, of several faults, the one that
+TensorFlow meets first.
 
 In: an error of a run. Out: the error to raise. Invariant: a run that does not fail asks nothing of
 this module.
@@ -36,8 +37,8 @@ def explained_fault(
 
 
 def _with_node(error: OpError, check_sizes: Callable[[], None]) -> OpError:
-    """What the rule of a node says of sizes that do not fit: a program that serves several sizes
-    knows only that some two differ."""
+    """The error of a node's type rule for sizes that do not match: the program itself, which serves
+    several sizes, knows only which two differ."""
     try:
         check_sizes()
     except ShapeError as found:

@@ -57,7 +57,7 @@ def _check_target(target: Any) -> None:
 
 
 def _target_of(device: str) -> str:
-    """The target that runs on a device. Raises `UsageError` for one that there is not."""
+    """The target that runs on a device. Raises `UsageError` for an unknown one."""
     name = device.lower().lstrip("/").removesuffix(":0")
     if name in ("cpu", "device:cpu"):
         return "native"
@@ -291,7 +291,7 @@ class Session:
         raise error from None
 
     def _run_with_metadata(self, fetches: Any, feeds: Any, options: Any, run_metadata: Any) -> Any:
-        """A run that tells of itself in a `RunMetadata`."""
+        """A traced run, which fills in a `RunMetadata`."""
         from flowc.run.step_stats import metadata_of_run  # late: who needs no message does without
 
         trace = Trace()

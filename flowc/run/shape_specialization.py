@@ -1,10 +1,11 @@
-"""Which shapes of feeds one program serves: those that vary as others did before.
+"""Shape specialisation: which shapes of feeds one program serves, by the dims that were seen to
+vary.
 
 In: the types of the arrays that runs of a fetch set feed. Out: the types to compile for, in which
-sizes that were seen to vary are open. Invariants: what fits the types has no size of 0 or 1 where
-the sizes seen before are larger, nor the other way round, and sizes that were always equal are one.
-So what TensorFlow would broadcast is a program of its own, sizes that do not fit each other meet
-numbers (and their fault a node), and the number of programs is bounded by the number of dims.
+sizes that were seen to vary are open. Invariants: sizes of 0 and 1 are never served by a program
+for larger sizes, nor the other way round, and sizes that were always equal share a symbol. So
+shapes that broadcast get a program of their own, sizes that do not match are compared with numbers,
+so that the error names a node, and there are at most as many programs as dims.
 """
 
 from __future__ import annotations

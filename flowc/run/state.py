@@ -112,8 +112,8 @@ class RunState:
 def first_states(
     starts: Mapping[str, np.ndarray | None], seed: int | None = None
 ) -> dict[str, np.ndarray]:
-    """A state for every name. `seed`: what nodes without seeds start from, instead of numbers that
-    nobody can foresee."""
+    """A state for every name. `seed`: what nodes without seeds start from, instead of entropy of
+    the system."""
     return {name: _chosen(name, seed) if start is None else start for name, start in starts.items()}
 
 

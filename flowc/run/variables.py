@@ -188,7 +188,7 @@ class HeldVariables:
         keepers().add(self)
 
     def forked(self) -> None:
-        """In a child no other thread runs; what one was about to assign is not."""
+        """In a forked child no other thread runs; assignments that were under way are dropped."""
         self._active.clear()
         self._waiting.clear()
         self._lock = threading.Lock()
@@ -360,8 +360,7 @@ class HeldVariables:
             )
 
     def _buffer(self, name: str, access: Access) -> Array | None:
-        """Where the next value may be written: to the value itself where it is changed in place,
-        else to what nobody reads."""
+        """Where the next value is written: in place, or to a buffer that no run reads."""
         held = self._held.get(name)
         if held is None or name in access.in_place:
             return None if held is None else held.value

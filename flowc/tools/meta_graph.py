@@ -89,7 +89,7 @@ def _item(key: str, value: Any, new_name: NewName) -> Any:
 
 
 def _variable(value: bytes, changed: Callable[[str], str]) -> bytes:
-    """A VariableDef with other names; bytes that are none stay."""
+    """A VariableDef with other names; other bytes stay."""
     message = variable_of(value)
     if message is None:
         return value

@@ -1,9 +1,9 @@
 """Arrays in the memory of a GPU, exchanged with other libraries by DLPack.
 
 In: an address with shape and dtype, or an object with `__dlpack__`. Out: a capsule "dltensor", or
-what one holds. Invariants: who takes a capsule calls its deleter once, and until then the owner of
-the memory lives; a capsule that nobody took does so itself. Source: DLPack 0.8, `dlpack.h`; the
-protocol of the Python array API.
+what one holds. Invariants: the consumer of a capsule calls its deleter once, and until then the
+owner of the memory lives; a capsule that nobody took does so itself. Source: DLPack 0.8,
+`dlpack.h`; the protocol of the Python array API.
 """
 
 from __future__ import annotations

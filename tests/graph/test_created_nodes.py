@@ -65,6 +65,12 @@ def test_they_stand_in_the_scopes_of_the_graph(graph: Any) -> None:
     assert graph.create_op("Neg", [a], name="n/").name == "n"
 
 
+def test_ops_that_only_flowc_makes_are_neither_made_nor_suggested(graph: Any) -> None:
+    with pytest.raises(tf.errors.NotFoundError, match="Op type not registered '_Sizes'") as caught:
+        graph.create_op("_Sizes", [graph.get_tensor_by_name("a:0")])
+    assert "'Size'" in str(caught.value) and "'_Sizes' or" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [

@@ -1,4 +1,5 @@
-"""The text of fused programs compiles back to the same kernels: of every op, and of models."""
+"""The text of fused programs compiles back to the same kernels: of every op, and of models. They
+launch as many as is recorded."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fused_text import assert_text_compiles_back
+from kernel_counts import check_kernel_count
 from op_examples import Case, cases_of
 
 import flowc
@@ -48,16 +50,25 @@ def computation(case: Case, floats_too: bool = False) -> Computation:
     return b.build(b.emit(case.op, inputs, case.attrs, origin=(case.name,)).outputs)
 
 
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    return request.config.getoption("--update-golden")
+
+
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_ops(op: Op) -> None:
+def test_ops(op: Op, update: bool) -> None:
     cases = [c for c in cases_of(op) if all(d in WANTED for d in c.bound.values())]
+    found = []
     for case in cases[:4]:
         try:
             c = computation(case)
         except NeedsContent:
             c = computation(case, floats_too=True)
-        for fuse in (True, False):
-            assert_text_compiles_back(run_passes(c, Options(fuse=fuse)))
+        fused, separate = (run_passes(c, Options(fuse=fuse)) for fuse in (True, False))
+        assert_text_compiles_back(fused)
+        assert_text_compiles_back(separate)
+        found.append(fused)
+    check_kernel_count(f"op {op.name}", found, update)
 
 
 def test_what_the_host_computes() -> None:
@@ -69,22 +80,26 @@ def test_what_the_host_computes() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
-def test_models_with_control_flow(name: str) -> None:
+def test_models_with_control_flow(name: str, update: bool) -> None:
     entry = MODELS[name]
     graph = flowc.load_graph(DATA / "control_flow" / "models" / entry["file"])
     fetches = list(entry["fetches"].values()) if "fetches" in entry else None
-    assert_text_compiles_back(fused(graph, fetches))
+    c = fused(graph, fetches)
+    assert_text_compiles_back(c)
+    check_kernel_count(f"model {name}", [c], update)
 
 
 @pytest.mark.parametrize("name", sorted(STEP_NAMES))
-def test_training_steps(name: str) -> None:
+def test_training_steps(name: str, update: bool) -> None:
     graph, entry = flowc.Graph(), STEP_NAMES[name]
     with graph.as_default():
         flowc.import_graph_def(GraphDef.FromString(STEPS[f"{name}/graph"].tobytes()), name="")
     with flowc.Session(graph=graph) as session:
         session.run(entry["initializer"])
         graph.variable_values = session.variable_values()
-    assert_text_compiles_back(fused(graph, [entry["loss"], entry["step"]]))
+    c = fused(graph, [entry["loss"], entry["step"]])
+    assert_text_compiles_back(c)
+    check_kernel_count(f"training {name}", [c], update)
 
 
 def fused(graph: Graph, fetches: list[str] | None) -> Computation:

@@ -14,163 +14,33 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gradient_cases import (
+    MISSING,
+    OPS,
+    OPS_OF_GRAPHS,
+    SELDOM,
+    counts,
+    examples_of,
+    flows,
+    graph_gradients,
+    value_gradients,
+    weights_of,
+)
 from interpreted_sessions import sessions_by_references
-from node_evaluation import evaluate_node
-from op_examples import Case, cases_of
-from value_gradients import ValueGradients
+from op_examples import Case
 
 import flowc as tf
 from flowc import dtypes
 from flowc.errors import FlowcError
-from flowc.graph import Graph, Operation, Tensor
-from flowc.graph.building.creation import create
-from flowc.graph.gradients.operation import is_trainable, op_gradient
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Value
+from flowc.graph import Graph, Tensor
+from flowc.graph.gradients.operation import op_gradient
 from flowc.ir.lowering import Elementwise
-from flowc.ir.op import Op, all_ops, call_reference, input_spans, op_named
+from flowc.ir.op import Op, call_reference, input_spans, op_named
 from flowc.ops import tf_op
-from flowc.ops.gradients import input_gradients, no_gradient
 
-# Cases whose gradient is refused, by op and example: TensorFlow has none of them either.
-MISSING = {
-    ("max_pool", 5): "windows over channels",
-    ("qr", 3): "the whole Q of a tall matrix",
-}
-# The other outputs serve the gradient, or are statistics: what flows into them is not passed on.
-FIRST_ONLY = (
-    "fused_batch_norm",
-    "fused_batch_norm_v1",
-    "fused_batch_norm_v2",
-    "ctc_loss",
-    "softmax_cross_entropy_with_logits",
-    "sparse_softmax_cross_entropy_with_logits",
-)
 # The ops whose gradients need the sizes, and those of whose examples only the first so many do not.
 NEED_SIZES = ("rfft", "irfft", "qr", "svd", "banded")
 SERVE_ALL_SIZES = {"tensor_strided_slice_update": 3, "matrix_diag": 1, "matrix_diag_v2": 1}
-# The ops whose gradients only `make oracle` runs, as these are made of ops that are run anyway.
-SELDOM = frozenset("""
-    avg_pool_3d_grad avg_pool_grad batch_mat_mul_mixed bessel_i1 bessel_i1e bessel_k1e bias_add_grad
-    conv3d_backprop_filter conv3d_backprop_input cumulative_logsumexp
-    depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input elu_grad
-    fake_quant_with_min_max_vars fake_quant_with_min_max_vars_per_channel fft2d fft3d ifft ifft2d
-    ifft3d irfft2d irfft3d leaky_relu_grad lrn matrix_diag matrix_diag_part matrix_diag_part_v1
-    matrix_diag_part_v2 matrix_diag_v2 matrix_set_diag_v1 matrix_set_diag_v2 max_pool_v2
-    reciprocal_grad relu6_grad rfft2d rfft3d rsqrt_grad segment_mean segment_min selu_grad
-    sigmoid_grad softplus_grad sqrt_grad tensor_scatter_min top_k_v1 unsorted_segment_min
-    unsorted_segment_prod
-""".split())  # fmt: skip  # noqa: SIM905
-PREFERRED = ("f64", "f32", "c128", "c64", "bf16", "f16")
-assert tf_op("Add") is not None  # the records are loaded
-OPS = [op for op in all_ops() if op.gradient not in (None, no_gradient)]
-
-
-def examples_of(op: Op) -> list[Case]:
-    """Each example once, in the widest dtype that gradients flow through."""
-    chosen: dict[int, Case] = {}
-    for case in cases_of(op):
-        if any(_flows(a) for a in case.inputs):
-            chosen[case.number] = min(chosen.get(case.number, case), case, key=_place)
-    return [replace(c, inputs=tuple(map(_plain, c.inputs))) for c in chosen.values()]
-
-
-def _place(case: Case) -> int:
-    kinds = [d.short for d in case.bound.values()]
-    return min([PREFERRED.index(k) for k in kinds if k in PREFERRED], default=len(PREFERRED))
-
-
-def _plain(array: np.ndarray) -> np.ndarray:
-    """Without subnormal numbers, whose quotients are anything."""
-    return np.where(np.abs(array) < 1e-300, array.dtype.type(0), array) if _flows(array) else array
-
-
-def _flows(array: np.ndarray) -> bool:
-    return array.dtype.kind in "fc" or array.dtype.name == "bfloat16"
-
-
-def weights_of(op: Op, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """What is taken to flow into the outputs."""
-    rng = np.random.default_rng(5)
-    found = []
-    for k, a in enumerate(arrays):
-        real = rng.uniform(0.5, 1.5, a.shape) * (k == 0 or op.name not in FIRST_ONLY)
-        both = real + 1j * rng.uniform(0.5, 1.5, a.shape) if a.dtype.kind == "c" else real
-        found.append(both.astype(a.dtype))
-    return found
-
-
-def evaluated(b: Builder) -> dict[Value, np.ndarray]:
-    """The elements of every value of a builder that holds constants only."""
-    values: dict[Value, np.ndarray] = {}
-    for node in b.nodes:
-        arrays = [values[v] for v in node.inputs]
-        if node.op.name == "const":
-            found: list[Any] = [node.attrs["value"]]
-        elif node.op.reference is not None:
-            kinds = [v.dtype for v in node.inputs]
-            with np.errstate(all="ignore"):
-                found = call_reference(node.op, node.op.reference, arrays, node.attrs, kinds)
-        else:
-            found = evaluate_node(node, arrays)
-        values.update(zip(node.outputs, found))
-    return values
-
-
-def value_gradients(case: Case) -> tuple[list[np.ndarray], list[np.ndarray | None]]:
-    """The outputs of a call, and the gradients of its inputs, by nodes of a Computation."""
-    b = Builder()
-    attrs = {**case.attrs, **_counts(case)}
-    node = b.emit(case.op, [b.const(*x) for x in zip(case.inputs, case.dtypes)], attrs)
-    values = evaluated(b)
-    outputs = [values[v] for v in node.outputs]
-    dys = [b.const(w) for w in weights_of(case.op, outputs)]
-    gradients = input_gradients(ValueGradients(b), node, *dys)
-    for gradient, value in zip(gradients, node.inputs, strict=True):
-        assert gradient is None or gradient.type == value.type
-    values = evaluated(b)
-    return outputs, [None if g is None else values[g] for g in gradients]
-
-
-def _counts(case: Case) -> dict[str, int]:
-    spans = input_spans(case.op, len(case.inputs), case.attrs)
-    return {
-        arg.number_attr: stop - start
-        for arg, (start, stop) in zip(case.op.signature.inputs, spans)
-        if arg.number_attr is not None and arg.number_attr not in case.attrs
-    }
-
-
-def operation_of(
-    case: Case, outputs: Sequence[np.ndarray], known: bool, feeds: dict[Tensor, np.ndarray]
-) -> tuple[Operation, list[Tensor], list[Tensor]]:
-    """A call in the default graph, its inputs, and what flows into its outputs: placeholders where
-    gradients flow."""
-
-    def entry(array: np.ndarray) -> Tensor:
-        if not _flows(array):
-            return tf.constant(array)
-        fed = tf.placeholder(array.dtype, array.shape if known else [None] * array.ndim)
-        feeds[fed] = array
-        return fed
-
-    inputs = [entry(a) for a in case.inputs]
-    spans = zip(case.op.signature.inputs, input_spans(case.op, len(inputs), case.attrs))
-    grouped = [
-        inputs[start:stop] if arg.is_list or arg.number_attr else inputs[start]
-        for arg, (start, stop) in spans
-    ]
-    operation = create(case.op.tf_name, grouped, case.attrs)
-    return operation, inputs, [entry(w) for w in weights_of(case.op, outputs)]
-
-
-def graph_gradients(
-    case: Case, outputs: Sequence[np.ndarray], known: bool, feeds: dict[Tensor, np.ndarray]
-) -> list[Tensor | None]:
-    """The same by operations of the default graph; gradients flow to and from placeholders."""
-    operation, _, dys = operation_of(case, outputs, known, feeds)
-    found = op_gradient(operation, *dys)
-    return [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in found]
 
 
 def run_both(cases: Sequence[Case], known: bool) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
@@ -201,9 +71,6 @@ def _op_param(op: Op, often: Sequence[Op]) -> Any:
     return pytest.param(op, marks=() if is_often else pytest.mark.oracle)
 
 
-each_op = pytest.mark.parametrize("op", [_op_param(op, OPS) for op in OPS], ids=str)
-
-
 def _case_param(case: Case) -> Any:
     name = f"{case.op.name}-{case.number}"
     return pytest.param(case, marks=pytest.mark.oracle if case.op.name in SELDOM else (), id=name)
@@ -224,7 +91,7 @@ def check_graphs(cases: Sequence[Case], known: bool) -> None:
         )
 
 
-@each_op
+@pytest.mark.parametrize("op", [_op_param(op, OPS) for op in OPS_OF_GRAPHS], ids=str)
 @pytest.mark.parametrize("known", [False, True], ids=["unknown", "known"])
 def test_operations_of_a_graph_give_the_same(op: Op, known: bool) -> None:
     serving, sized = _covered(op)
@@ -232,7 +99,7 @@ def test_operations_of_a_graph_give_the_same(op: Op, known: bool) -> None:
         check_graphs([*serving, *sized] if known else serving, known)
 
 
-@pytest.mark.parametrize("op", [_op_param(op, OPS[::3]) for op in OPS], ids=str)
+@pytest.mark.parametrize("op", [_op_param(op, OPS[::3]) for op in OPS_OF_GRAPHS], ids=str)
 def test_operations_of_a_graph_are_compiled(op: Op) -> None:
     serving, sized = _covered(op)
     check_graphs(serving, False)
@@ -240,7 +107,7 @@ def test_operations_of_a_graph_are_compiled(op: Op) -> None:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("op", OPS, ids=str)
+@pytest.mark.parametrize("op", OPS_OF_GRAPHS, ids=str)
 def test_operations_with_known_sizes_are_compiled(op: Op) -> None:
     check_graphs(_covered(op)[0], True)
 
@@ -309,7 +176,7 @@ def _wide_cases() -> Iterator[Case]:
         for case in [] if isinstance(op.lowering, Elementwise) else examples_of(op):
             covered = (op.name, case.number) not in {**MISSING, **NO_SLOPE}
             if covered and op.name != "cast" and _takes_f64(case):
-                wide = [a.astype(np.float64) if _flows(a) else a for a in case.inputs]
+                wide = [a.astype(np.float64) if flows(a) else a for a in case.inputs]
                 if op.name == "softmax_cross_entropy_with_logits":
                     wide[1] /= wide[1].sum(-1, keepdims=True)  # else the slope is another
                 yield replace(case, inputs=tuple(wide))
@@ -320,7 +187,7 @@ def _takes_f64(case: Case) -> bool:
     for arg, (start, stop) in zip(
         signature.inputs, input_spans(case.op, len(case.inputs), case.attrs)
     ):
-        arrays = [a for a in case.inputs[start:stop] if _flows(a)]
+        arrays = [a for a in case.inputs[start:stop] if flows(a)]
         allowed = None if arg.type_attr is None else signature.attrs[arg.type_attr].allowed
         if arrays and (arg.dtype is not None or dtypes.f64 not in (allowed or [dtypes.f64])):
             return False
@@ -339,11 +206,11 @@ def test_gradients_agree_with_differences(case: Case) -> None:
         op = case.op
         assert op.reference is not None
         kinds = [dtypes.as_dtype(a.dtype) for a in inputs]
-        found = call_reference(op, op.reference, inputs, {**case.attrs, **_counts(case)}, kinds)
-        return float(sum(np.sum(y * w) for y, w in zip(found, weights) if _flows(y)))
+        found = call_reference(op, op.reference, inputs, {**case.attrs, **counts(case)}, kinds)
+        return float(sum(np.sum(y * w) for y, w in zip(found, weights) if flows(y)))
 
     for i, gradient in enumerate(gradients):
-        if gradient is None or not _flows(gradient):
+        if gradient is None or not flows(gradient):
             continue
         x = case.inputs[i].copy()
         arrays = [*case.inputs[:i], x, *case.inputs[i + 1 :]]
@@ -356,106 +223,6 @@ def test_gradients_agree_with_differences(case: Case) -> None:
             expected[at] = (above - loss(arrays)) / (2 * step)
             x[at] = kept
         np.testing.assert_allclose(gradient, expected, 1e-4, 1e-6, err_msg=f"input {i}")
-
-
-# -- against TensorFlow
-
-
-# Of which TensorFlow gives nothing to compare with.
-NOT_COMPARED = {
-    "approx_top_k": "there is no kernel for processors",
-    "max_pool": "an example ends the process",
-    "ref_identity": "it takes a variable",
-    "xla_cluster_output": "gradients are made inside of the cluster",
-    **dict.fromkeys(
-        ("eig", "self_adjoint_eig"), "vectors have any sign, which their gradients depend on"
-    ),
-    **dict.fromkeys(
-        ("batch_norm_with_global_normalization", "quantize_and_dequantize_v1", "top_k_v1"),
-        "new graphs may not have the op",
-    ),
-    **dict.fromkeys(
-        (
-            "guarantee_const",
-            "irfft3d",
-            "mod",
-            "resize_bicubic_grad",
-            "resize_bilinear_grad",
-            "resize_nearest_neighbor_grad",
-            "rfft3d",
-            "snapshot",
-            "truncate_mod",
-            "xla_optimization_barrier",
-        ),
-        "the op has no gradient there",
-    ),
-}
-OTHER_SLOPES = {
-    ("bessel_i1", 0): "1 at 0, where it is 1/2",
-    ("bessel_i1", 1): "1 at 0, where it is 1/2",
-    ("matrix_diag_part_v2", 1): "diagonals are taken to stand at another end",
-    ("rgb_to_hsv", 1): "colours are not between 0 and 1",
-    ("rgb_to_hsv", 2): "colours are not between 0 and 1",
-}
-
-
-def their_gradients(theirs: Any, case: Case, outputs: Sequence[np.ndarray]) -> list[Any] | None:
-    """TensorFlow imports the call that flowc exports and builds its gradient: an array for each
-    input, or None. None where it refuses that, or has no kernel."""
-    feeds: dict[Tensor, np.ndarray] = {}
-    with Graph().as_default() as graph:
-        operation, inputs, dys = operation_of(case, outputs, True, feeds)
-        exported = theirs.GraphDef.FromString(graph.as_graph_def().SerializeToString())
-    flows = [k for k, y in enumerate(operation.outputs) if is_trainable(y)]
-    with theirs.Graph().as_default() as other, theirs.Session() as session:
-        there = other.get_tensor_by_name
-        try:
-            theirs.import_graph_def(exported, name="")
-            found = theirs.gradients(
-                [there(operation.outputs[k].name) for k in flows],
-                [there(x.name) for x in inputs],
-                [there(dys[k].name) for k in flows],
-            )
-            tensors = {i: theirs.convert_to_tensor(g) for i, g in enumerate(found) if g is not None}
-            arrays = session.run(tensors, {there(x.name): a for x, a in feeds.items()})
-        except (LookupError, RuntimeError, TypeError, ValueError, theirs.errors.OpError):
-            return None
-    return [arrays.get(i) for i in range(len(inputs))]
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("op", [o for o in OPS if o.name not in NOT_COMPARED], ids=str)
-def test_gradients_are_those_of_tensorflow(op: Op) -> None:
-    theirs = pytest.importorskip("tensorflow.compat.v1")
-    compared = 0
-    cases = examples_of(op)
-    if not cases:
-        pytest.skip("it takes more than arrays: programs show its gradient")
-    for case in cases:
-        if (op.name, case.number) in {**MISSING, **OTHER_SLOPES}:
-            continue
-        case = replace(case, inputs=tuple(map(_moderate, case.inputs)))
-        outputs, ours = value_gradients(case)
-        found = their_gradients(theirs, case, outputs) or [None] * len(ours)
-        for i, (mine, other, x) in enumerate(zip(ours, found, case.inputs, strict=True)):
-            if other is not None and _flows(x):
-                assert mine is not None, (case.text, i)
-                np.testing.assert_allclose(
-                    mine.astype(np.complex128),
-                    other.astype(np.complex128),
-                    rtol=2e-5,
-                    atol=5e-6,
-                    err_msg=f"{case.text}, input {i}",
-                )
-                compared += 1
-    assert compared
-
-
-def _moderate(array: np.ndarray) -> np.ndarray:
-    """With 1 for what is no number or too large to compute with."""
-    if not _flows(array):
-        return array
-    return np.where(np.isfinite(array) & (np.abs(array) < 1e30), array, array.dtype.type(1))
 
 
 # -- of operations that no example can make

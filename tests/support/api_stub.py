@@ -2,7 +2,8 @@
 
 In: the tables of exports and the records of ops. Out: `flowc/__init__.pyi` and the files of
 namespaces in `flowc/api/stubs/`. Names lead to where they are written down, so that signatures,
-types and docstrings are those of the code; what is made at run time is written out.
+types and docstrings are those of the code; what is made at run time is written out, in the first
+file that has it.
 `python tests/support/api_stub.py` writes them, `--check` compares.
 """
 
@@ -41,11 +42,14 @@ _HEAD = "# Made by `make stub` from the tables of exports: not to be edited.\n"
 
 def stub_files() -> dict[Path, str]:
     """The text of each file of the stub."""
-    found = {ROOT / "flowc" / "__init__.pyi": _top()}
+    found: dict[Path, str] = {}
+    places: Places = {}
     for path, space in namespaces_of(exports.NAMESPACES):
         inner = [_inner_line(path, name) for name in space._inner]
-        found[stub_of(path)] = _text([*_exported(dir(space)), *_imports(space._names), *inner])
+        lines = _imports(space._names, f"flowc.api.stubs.{_file(path)}", places)
+        found[stub_of(path)] = _text([*_exported(dir(space)), *lines, *inner])
     found[FOLDER / "raw_ops.pyi"] = _raw_ops()
+    found[ROOT / "flowc" / "__init__.pyi"] = _top(places)
     return found
 
 
@@ -76,15 +80,21 @@ def _exported(names: Iterable[str]) -> list[str]:
     return ["__all__ = [", *(f'    "{name}",' for name in sorted(names)), "]"]
 
 
-def _imports(names: Mapping[str, tuple[str, str]]) -> list[str]:
-    """What says of each name what it is: where it is written down, or its signature where it is
-    made when its module is imported."""
+# Where functions that are made at run time are described: (stub, name), by (module, name) in it.
+Places = dict[tuple[str, str], tuple[str, str]]
+
+
+def _imports(names: Mapping[str, tuple[str, str]], stub: str, places: Places) -> list[str]:
+    """The definition of each name of a stub: an import from where it is written down or described,
+    or its signature where it is made when its module is imported."""
     imports: list[str] = []
     written: list[str] = []
     classes: set[str] = set()
     for name, (module, inner) in sorted(names.items(), key=lambda item: (item[1], item[0])):
         if inner in _written_down(module):
             imports.append(f"from {module} import {inner} as {name}")
+        elif places.setdefault((module, inner), (stub, name))[0] != stub:
+            imports.append("from {} import {} as ".format(*places[module, inner]) + name)
         else:
             written += _described(name, getattr(import_module(module), inner), classes)
     known = [f"from {module} import {name}" for module, name in map(_split, sorted(classes))]
@@ -169,9 +179,9 @@ def _type(annotation: Any) -> str:
     return _SHADOWED.sub(r"builtins.\1", annotation)
 
 
-def _top() -> str:
+def _top(places: Places) -> str:
     lines = [*_exported([*exports.TOP, *MODULES, *exports.NAMESPACES, "raw_ops", "__version__"])]
-    lines += _imports(exports.TOP)
+    lines += _imports(exports.TOP, "flowc", places)
     lines += [f"from flowc import {name} as {name}" for name in MODULES]
     spaces = (*exports.NAMESPACES, "raw_ops")
     lines += [f"from flowc.api.stubs import {_file(name)} as {name}" for name in spaces]

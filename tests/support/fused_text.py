@@ -22,9 +22,9 @@ def assert_text_compiles_back(fused: Computation) -> None:
     assert uses(again) == uses(fused)
 
 
-def uses(c: Computation) -> list[tuple[object, ...]]:
-    """What the clusters launch, in their order."""
-    launches = launches_of(c, target_named(Options().target))
+def uses(c: Computation, target: str = Options().target) -> list[tuple[object, ...]]:
+    """What the clusters launch on a target, in their order."""
+    launches = launches_of(c, target_named(target))
     return [
         (x.kernel.key, x.epilogue and x.epilogue.kernel.key, x.ints, x.total, x.errors)
         for node in clusters(c)

@@ -47,7 +47,7 @@ def host_ops() -> dict[str, str]:
     for name in sorted(tf_names()):
         op = tf_op(name)
         assert op is not None
-        if op.is_internal or not is_supported(name):
+        if not is_supported(name):
             continue
         reason = host_reason(op, target)
         if reason is not None:

@@ -74,7 +74,7 @@ ROWS = {
     15: Row("devices of nodes, colocation"),
     16: Row("no eager execution"),
     17: Row("Variable", "variables:16_* variables:17_no* variables:17_coll* layers:variable_*"),
-    18: Row("state of variables", checked="tests/api/test_training_steps.py"),
+    18: Row("state of variables", checked="tests/api/training/test_training_steps.py"),
     19: Row("use before initialization", "variables:17_uninit*"),
     20: Row("initializers of variables", "layers:variables_initializer"),
     21: Row("initialized_value", "variables:16_init* layers:initialized_value"),
@@ -87,7 +87,7 @@ ROWS = {
     28: Row("get_variable", "variables:29_get* layers:get_var* layers:part* layers:no_reg*"),
     29: Row("variable_scope", "variables:29_[bs]* layers:variable_scope* layers:variable_op*"),
     30: Row("initializers", "layers:init* layers:const* layers:ident*"),
-    31: Row("random numbers, seeds", checked="tests/ops/test_random.py"),
+    31: Row("random numbers, seeds", checked="tests/ops/random/test_random.py"),
     32: Row("resource variables", "variables:32_*"),
     33: Row("scatter functions", "variables:33_*"),
     34: Row("IndexedSlices", "variables:34_* variables:75_indexed*"),
@@ -95,7 +95,7 @@ ROWS = {
     36: Row("train.Saver", "savers:arguments savers:messages savers:plain savers:reshaped"),
     37: Row("Saver.save", "savers:paths savers:sharded*"),
     38: Row("Saver.restore", "savers:restoring", "tests/oracle/test_oracle_checkpoints.py"),
-    39: Row("which checkpoints stay", "savers:retention", "tests/api/test_saver.py"),
+    39: Row("which checkpoints stay", "savers:retention", "tests/api/saving/test_saver.py"),
     40: Row("checkpoint state", "savers:states savers:relative_paths"),
     41: Row("formats of checkpoints", "savers:formats savers:readers savers:tensor_slices"),
     42: Row("MetaGraphDef", "savers:collections"),
@@ -112,7 +112,7 @@ ROWS = {
     ),
     51: Row("string_to_number"),
     69: Row("layers.dense, losses.mean_squared_error", checked="tests/test_layers.py"),
-    70: Row("images, image files and sounds", checked="tests/api/test_image_files.py"),
+    70: Row("images, image files and sounds", checked="tests/api/image/test_image_files.py"),
     77: Row("gradients of loops", "gradients:while*", "tests/test_fuzz.py"),
     81: Row("feeding and preloading"),
     82: Row("names of files, epochs"),
@@ -127,7 +127,7 @@ ROWS = {
     85: Row("decode_raw"),
     86: Row("records", checked="tests/records/test_record_files.py"),
     87: Row("examples parsed"),
-    94: Row("datasets and iterators", checked="tests/datasets/test_programs.py"),
+    94: Row("datasets and iterators", checked="tests/ops/datasets/test_programs.py"),
     95: Row("gradients, GradientDescentOptimizer", "training:95_* training:minimize* gradients:*"),
     96: Row("house prices", "training:96_*", "examples/training/house_prices.py"),
     97: Row("optimizers", "training:97_* training:optimizer* training:ad* training:ftrl*"),
@@ -137,12 +137,12 @@ ROWS = {
     99: Row(
         "summaries, event files",
         "summaries:*",
-        "tests/api/test_summary_files.py",
+        "tests/api/summaries/test_summary_files.py",
     ),
     101: Row("ops of one's own", checked="tests/extending/test_registered_ops.py"),
     102: Row("load_op_library", checked="tests/extending/test_op_libraries.py"),
     103: Row("own gradients", "gradients:registered* gradients:custom* gradients:over*"),
-    104: Row("gradients checked", "gradients:*", "tests/api/test_tf_test.py"),
+    104: Row("gradients checked", "gradients:*", "tests/api/testing/test_tf_test.py"),
     105: Row("SavedModels that Keras exported", checked="tests/importer/test_import.py"),
 }
 
@@ -190,35 +190,35 @@ SUITES = {
     "rows": Suite("tests/api/test_rows.py", _code(ROW_SNIPPETS), _recording("rows")),
     "api": Suite("tests/api/test_api.py", _code(SNIPPETS), _recording("api")),
     "variables": Suite(
-        "tests/api/test_api_control_flow.py",
+        "tests/api/control_flow/test_api_control_flow.py",
         _code(CONTROL_FLOW_SNIPPETS),
         _recording("control_flow"),
     ),
     "layers": Suite(
-        "tests/api/test_layer_programs.py", _code(LAYER_SNIPPETS), _recording("layers")
+        "tests/api/layers/test_layer_programs.py", _code(LAYER_SNIPPETS), _recording("layers")
     ),
     "savers": Suite(
-        "tests/api/test_saver.py",
+        "tests/api/saving/test_saver.py",
         _source(PROGRAMS | MODEL_PROGRAMS | GRAPHS),
         _recording("savers"),
     ),
     "gradients": Suite(
-        "tests/api/test_tf_gradients.py",
+        "tests/api/training/test_tf_gradients.py",
         _code(GRADIENT_SNIPPETS),
         _recording("gradients", "programs"),
     ),
     "training": Suite(
-        "tests/api/test_training.py",
+        "tests/api/training/test_training.py",
         _code(TRAINING),
         _recording("training", "programs"),
     ),
     "summaries": Suite(
-        "tests/api/test_summary_values.py",
+        "tests/api/summaries/test_summary_values.py",
         _code(SUMMARY_SNIPPETS),
         _recording("summaries"),
     ),
     "sessions": Suite(
-        "tests/api/test_monitored_sessions.py", SESSIONS, _recording("training", "logs")
+        "tests/api/training/test_monitored_sessions.py", SESSIONS, _recording("training", "logs")
     ),
 }
 

@@ -108,7 +108,7 @@ def make_csv_dataset(
     that and the label's vector.
 
     Names are those of the first line, dtypes what the first records allow, where they are not
-    given. Raises `ValueError` for files of different columns and names that are none.
+    given. Raises `ValueError` for files of different columns and for unknown names.
     """
     files = _matching(file_pattern)
     opened = _opener(compression_type)

@@ -285,7 +285,8 @@ class Dataset(MappedDataset):
     # -- elements in groups, and single ones
 
     def apply(self, transformation_func: Callable[[Dataset], Any]) -> Any:
-        """What a function makes of the dataset. Raises `TypeError` where that is none."""
+        """What a function makes of the dataset. Raises `TypeError` where the result is no
+        dataset."""
         found = transformation_func(self)
         if not isinstance(found, Dataset):
             raise TypeError(

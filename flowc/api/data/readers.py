@@ -57,46 +57,40 @@ class _FileDataset(Dataset):
         super().__init__(found._variant_tensor, TEXT)
 
 
-class TextLineDataset(_FileDataset):
+class _OfRecords(_FileDataset):
+    """Files whose records tell where they end."""
+
+    _op_type = ""
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        compression = _option(compression_type, "", dtypes.string, "compression_type")
+        size = _option(buffer_size, 256 * 1024, dtypes.i64, "buffer_size")
+        super().__init__(
+            filenames,
+            num_parallel_reads,
+            lambda name: Dataset(call(self._op_type, name, compression, size), TEXT),
+        )
+
+
+class TextLineDataset(_OfRecords):
     """The lines of text files, without their ends. `compression_type`: "", "GZIP" or "ZLIB".
     Raises `TypeError` for names that are no strings."""
 
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        compression = _option(compression_type, "", dtypes.string, "compression_type")
-        size = _option(buffer_size, 256 * 1024, dtypes.i64, "buffer_size")
-        super().__init__(
-            filenames,
-            num_parallel_reads,
-            lambda name: Dataset(call("TextLineDataset", name, compression, size), TEXT),
-        )
+    _op_type = "TextLineDataset"
 
 
-class TFRecordDataset(_FileDataset):
+class TFRecordDataset(_OfRecords):
     """The records of TFRecord files. `compression_type`: "", "GZIP" or "ZLIB". Raises `TypeError`
     for names that are no strings; a run raises `DataLossError` for a file that is damaged."""
 
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        compression = _option(compression_type, "", dtypes.string, "compression_type")
-        size = _option(buffer_size, 256 * 1024, dtypes.i64, "buffer_size")
-        super().__init__(
-            filenames,
-            num_parallel_reads,
-            lambda name: Dataset(call("TFRecordDataset", name, compression, size), TEXT),
-        )
+    _op_type = "TFRecordDataset"
 
 
 class FixedLengthRecordDataset(_FileDataset):

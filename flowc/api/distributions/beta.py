@@ -65,7 +65,7 @@ class Beta(BroadcastDistribution):
 
     @property
     def concentration0(self) -> Tensor:
-        """That of 0."""
+        """The concentration of 0, `beta`."""
         return self._concentration0
 
     @property

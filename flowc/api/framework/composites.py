@@ -22,6 +22,7 @@ from flowc.graph import Operation, Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 from flowc.graph.building.operators import OwnProduct, quotient_dtype
+from flowc.graph.default import evaluate
 from flowc.graph.indexed_slices import ValuesAtIndices
 from flowc.graph.shape_inference import constant_elements
 
@@ -122,14 +123,8 @@ class SparseTensor(ValuesAtIndices, OwnProduct):
         return self.with_values(output(op_type, *parts, other, name=name))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        from flowc.graph.default import get_default_session
-
-        chosen = session if session is not None else get_default_session()
-        if chosen is None:
-            raise ValueError(
-                "Cannot evaluate the tensor using `eval()`: No default session is registered."
-            )
-        return chosen.run(self, feed_dict)
+        """The value, run in `session` or the default one. Raises as `Tensor.eval`."""
+        return evaluate(self, feed_dict, session)
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{n}={getattr(self, n)}" for n in ("indices", "values", "dense_shape"))

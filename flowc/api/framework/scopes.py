@@ -79,7 +79,7 @@ def get_collection_ref(key: Any) -> list[Any]:
 
 def no_op(name: str | None = None) -> Operation:
     """An operation that does nothing, to hang control inputs on. An `Operation`. Raises
-    `ValueError` for a `name` that is none."""
+    `ValueError` for an invalid `name`."""
     from flowc.graph.building.creation import create
 
     return create("NoOp", (), None, name)

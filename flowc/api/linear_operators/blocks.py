@@ -12,7 +12,7 @@ from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.scopes import group
 from flowc.api.linear_operators import batches
 from flowc.api.linear_operators.combined import CombinedOperator
-from flowc.api.linear_operators.hints import Hints, arguments_of
+from flowc.api.linear_operators.hints import Hints
 from flowc.api.linear_operators.linear_operator import LinearOperator
 from flowc.graph import Dimension, Operation, Tensor, TensorShape
 
@@ -35,9 +35,8 @@ class LinearOperatorBlockDiag(CombinedOperator):
         is_square: bool | None = True,
         name: str | None = None,
     ) -> None:
-        parameters = arguments_of(locals())
-        given = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
-        super().__init__(operators, given, name, parameters)
+        hints = is_non_singular, is_self_adjoint, is_positive_definite, is_square
+        super().__init__(operators, *hints, name)
 
     def _hints(self, given: Hints) -> Hints:
         return self._as_all(given, "direct sum", "positive definite")

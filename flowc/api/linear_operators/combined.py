@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from flowc.api.framework.assertions import assert_proper_iterable
 from flowc.api.framework.scopes import name_scope
-from flowc.api.linear_operators.hints import Hints, of_all
+from flowc.api.linear_operators.hints import Hints, arguments_of, of_all
 from flowc.api.linear_operators.linear_operator import LinearOperator
 
 
 class CombinedOperator(LinearOperator):
-    """An operator that is made of `operators`, of one dtype. `given`: the hints of the program.
-    Raises `ValueError` for no operators and hints that they contradict, `TypeError` for several
-    dtypes."""
+    """An operator that is made of `operators`, of one dtype. Raises `ValueError` for no operators
+    and hints that they contradict, `TypeError` for several dtypes."""
 
     _between: ClassVar[str]  # the names of the operators, in the name
 
     def __init__(
         self,
         operators: Sequence[LinearOperator],
-        given: Hints,
-        name: str | None,
-        parameters: dict[str, Any],
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str | None = None,
     ) -> None:
+        parameters = arguments_of(locals())
         self._operators = _checked(operators)
+        given = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
         hints = self._hints(given)
         if name is None:
             name = self._between.join(operator.name for operator in self._operators)

@@ -10,7 +10,7 @@ from flowc.api.arrays.shaping import concat, stack
 from flowc.api.framework.scopes import group
 from flowc.api.linear_operators import batches
 from flowc.api.linear_operators.combined import CombinedOperator
-from flowc.api.linear_operators.hints import Hints, always, arguments_of, of_all
+from flowc.api.linear_operators.hints import Hints, always, of_all
 from flowc.api.linear_operators.linear_operator import LinearOperator
 from flowc.api.linear_operators.nested import LinearOperatorAdjoint
 from flowc.graph import Operation, Tensor, TensorShape
@@ -41,19 +41,6 @@ class LinearOperatorComposition(CombinedOperator):
     operators contradict, `TypeError` for several dtypes."""
 
     _between = "_o_"
-
-    def __init__(
-        self,
-        operators: Sequence[LinearOperator],
-        is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None,
-        is_square: bool | None = None,
-        name: str | None = None,
-    ) -> None:
-        parameters = arguments_of(locals())
-        given = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
-        super().__init__(operators, given, name, parameters)
 
     def _hints(self, given: Hints) -> Hints:
         message = "The composition of non-singular operators is always non-singular."

@@ -12,7 +12,7 @@ from flowc.api.framework.basics import cast
 from flowc.api.framework.scopes import group
 from flowc.api.linear_operators import batches
 from flowc.api.linear_operators.combined import CombinedOperator
-from flowc.api.linear_operators.hints import Hints, arguments_of
+from flowc.api.linear_operators.hints import Hints
 from flowc.api.linear_operators.linear_operator import LinearOperator
 from flowc.api.math import elementwise as m
 from flowc.errors import InvalidArgumentError
@@ -25,19 +25,6 @@ class LinearOperatorKronecker(CombinedOperator):
     `TypeError` for several dtypes."""
 
     _between = "_x_"
-
-    def __init__(
-        self,
-        operators: Sequence[LinearOperator],
-        is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None,
-        is_square: bool | None = None,
-        name: str | None = None,
-    ) -> None:
-        parameters = arguments_of(locals())
-        given = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
-        super().__init__(operators, given, name, parameters)
 
     def _hints(self, given: Hints) -> Hints:
         return self._as_all(given, "Kronecker product", "positive-definite")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from flowc.api.arrays.shaping import concat
 from flowc.api.framework.scopes import name_scope
 from flowc.api.linear_operators.hints import Hints, arguments_of, as_of
@@ -12,9 +14,32 @@ from flowc.graph import Operation, Tensor, TensorShape
 
 
 class _OfOperator(LinearOperator):
-    """An operator that is singular, self-adjoint and so on as another one is."""
+    """An operator that is singular, self-adjoint and so on as another one is. Raises `ValueError`
+    for hints that it contradicts."""
 
-    _operator: LinearOperator
+    _what: ClassVar[str]  # of the other operator
+    _suffix: ClassVar[str]  # of the name
+
+    def __init__(
+        self,
+        operator: LinearOperator,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        parameters = arguments_of(locals())
+        given = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+        self._check(operator, given)
+        hints = as_of(operator, given, self._what).arguments()
+        self._operator = operator
+        name = f"{operator.name}_{self._suffix}" if name is None else name
+        with name_scope(name):
+            super().__init__(operator.dtype, None, name=name, parameters=parameters, **hints)
+
+    def _check(self, operator: LinearOperator, given: Hints) -> None:
+        """Raises `ValueError` for an operator of which there is no such one."""
 
     @property
     def operator(self) -> LinearOperator:
@@ -37,22 +62,7 @@ class _OfOperator(LinearOperator):
 class LinearOperatorAdjoint(_OfOperator):
     """A^H of the operator A. Raises `ValueError` for hints that A contradicts."""
 
-    def __init__(
-        self,
-        operator: LinearOperator,
-        is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None,
-        is_square: bool | None = None,
-        name: str | None = None,
-    ) -> None:
-        parameters = arguments_of(locals())
-        given = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
-        hints = as_of(operator, given, "adjoint").arguments()
-        self._operator = operator
-        name = f"{operator.name}_adjoint" if name is None else name
-        with name_scope(name):
-            super().__init__(operator.dtype, None, name=name, parameters=parameters, **hints)
+    _what, _suffix = "adjoint", "adjoint"
 
     def _shape(self) -> TensorShape:
         shape = self.operator.shape
@@ -98,17 +108,9 @@ class LinearOperatorInversion(_OfOperator):
     """A^-1 of the operator A: what it is applied to is solved. Raises `ValueError` for hints that A
     contradicts, and for an A that is singular or not square."""
 
-    def __init__(
-        self,
-        operator: LinearOperator,
-        is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None,
-        is_square: bool | None = None,
-        name: str | None = None,
-    ) -> None:
-        parameters = arguments_of(locals())
-        given = Hints(is_non_singular, is_self_adjoint, is_positive_definite, is_square)
+    _what, _suffix = "inverse", "inv"
+
+    def _check(self, operator: LinearOperator, given: Hints) -> None:
         for hint in ("is_non_singular", "is_square"):
             own, said = getattr(operator, hint), getattr(given, hint)
             if own is False or said is False:
@@ -116,11 +118,6 @@ class LinearOperatorInversion(_OfOperator):
                     f"Argument `{hint}` or argument `operator` must have supplied hint `{hint}` "
                     f"equal to `True` or `None`. Found `operator.{hint}`: {own}, `{hint}`: {said}."
                 )
-        hints = as_of(operator, given, "inverse").arguments()
-        self._operator = operator
-        name = f"{operator.name}_inv" if name is None else name
-        with name_scope(name):
-            super().__init__(operator.dtype, None, name=name, parameters=parameters, **hints)
 
     def _shape(self) -> TensorShape:
         return self.operator.shape

@@ -70,13 +70,7 @@ class _ChangedTable(LookupInterface):
             self._named("export_values", name),
             get_default_graph().colocate_with(self.resource_handle),
         ):
-            found = call(
-                "LookupTableExportV2",
-                self.resource_handle,
-                Tkeys=self.key_dtype,
-                Tvalues=self.value_dtype,
-            )
-        return found[0], found[1]
+            return self._exported()
 
     def import_values(self, keys: Any, values: Any) -> Operation:
         """Replaces all that the table holds: what restoring it does."""

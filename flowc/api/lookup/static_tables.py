@@ -247,7 +247,8 @@ class StaticHashTable(LookupInterface):
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """All keys, and their values: two vectors, in no particular order."""
-        return self._export(name)
+        with name_scope(name, f"{self.name}_Export", [self.resource_handle]):
+            return self._exported()
 
 
 class HashTable(StaticHashTable):

@@ -57,15 +57,10 @@ class LookupInterface(ABC):
             )
         return as_tensor(keys, self.key_dtype, "keys")
 
-    def _export(self, name: str | None) -> tuple[Tensor, Tensor]:
-        with name_scope(name, f"{self.name}_Export", [self.resource_handle]):
-            found = call(
-                "LookupTableExportV2",
-                self.resource_handle,
-                Tkeys=self.key_dtype,
-                Tvalues=self.value_dtype,
-            )
-        return found[0], found[1]
+    def _exported(self) -> tuple[Tensor, Tensor]:
+        kinds: dict[str, Any] = {"Tkeys": self.key_dtype, "Tvalues": self.value_dtype}
+        keys, values = call("LookupTableExportV2", self.resource_handle, **kinds)
+        return keys, values
 
 
 def values_of(keys: Any) -> Any:

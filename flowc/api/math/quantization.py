@@ -114,21 +114,9 @@ def quantize_and_dequantize_v2(
     """Floats rounded to the nearest that `num_bits` bits can hold, and still floats. Gradients flow
     to the elements within the range, and to no others.
 
-    Raises `ValueError` for numbers of bits out of range, and for an axis that there is not.
+    Raises `ValueError` for numbers of bits out of range, and for an axis out of range.
     """
-    return call(
-        "QuantizeAndDequantizeV4",
-        input,
-        input_min,
-        input_max,
-        name=name,
-        signed_input=signed_input,
-        num_bits=num_bits,
-        range_given=range_given,
-        round_mode=round_mode,
-        narrow_range=narrow_range,
-        axis=-1 if axis is None else axis,
-    )
+    return _rounded("QuantizeAndDequantizeV4", **locals())
 
 
 def quantize_and_dequantize(
@@ -144,16 +132,11 @@ def quantize_and_dequantize(
     axis: int | None = None,
 ) -> Any:
     """`quantize_and_dequantize_v2` whose gradients flow to all elements. Raises what it raises."""
-    return call(
-        "QuantizeAndDequantizeV2",
-        input,
-        input_min,
-        input_max,
-        name=name,
-        signed_input=signed_input,
-        num_bits=num_bits,
-        range_given=range_given,
-        round_mode=round_mode,
-        narrow_range=narrow_range,
-        axis=-1 if axis is None else axis,
-    )
+    return _rounded("QuantizeAndDequantizeV2", **locals())
+
+
+def _rounded(
+    op_type: str, input: Any, input_min: Any, input_max: Any, axis: int | None, **given: Any
+) -> Any:
+    axis = -1 if axis is None else axis
+    return call(op_type, input, input_min, input_max, axis=axis, **given)

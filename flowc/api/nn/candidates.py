@@ -46,8 +46,8 @@ def uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Classes below `range_max`, all alike. The arguments and errors are those of
-    `log_uniform_candidate_sampler`. `true_classes`: int64[batch, num_true]. Raises as it does."""
+    """Classes below `range_max`, all equally likely. `true_classes`: int64[batch, num_true]. The
+    arguments, and what it raises, are those of `log_uniform_candidate_sampler`."""
     attrs = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique}
     op_type = "UniformCandidateSampler"
     return _sampler(op_type, true_classes, seed, name, range_max=range_max, **attrs)
@@ -64,8 +64,7 @@ def learned_unigram_candidate_sampler(
 ) -> Any:
     """Classes below `range_max` by how often they were among the right ones of a Session's runs
     before, and once more. The arguments and errors are those of `log_uniform_candidate_sampler`;
-    raises `ValueError` for a `range_max` above 2147483647. int64, as those of
-    `log_uniform_candidate_sampler`."""
+    raises `ValueError` for a `range_max` above 2147483647."""
     if range_max > 2147483647:
         raise ValueError(f"Value of range_max:{range_max} is too large to handle")
     attrs = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique}

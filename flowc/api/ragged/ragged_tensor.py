@@ -30,6 +30,7 @@ from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
+from flowc.graph.default import evaluate
 from flowc.graph.shape_inference import constant_elements
 
 _FAULT = "Arguments to {} do not form a valid RaggedTensor"
@@ -421,14 +422,8 @@ class RaggedTensor(RaggedOperators):
             return SparseTensor(*found)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        from flowc.graph.default import get_default_session
-
-        chosen = session if session is not None else get_default_session()
-        if chosen is None:
-            raise ValueError(
-                "Cannot evaluate the tensor using `eval()`: No default session is registered."
-            )
-        return chosen.run(self, feed_dict)
+        """The value, run in `session` or the default one. Raises as `Tensor.eval`."""
+        return evaluate(self, feed_dict, session)
 
     def __repr__(self) -> str:
         return f"tf.RaggedTensor(values={self.values}, row_splits={self.row_splits})"

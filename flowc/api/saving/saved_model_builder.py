@@ -53,7 +53,8 @@ class SavedModelBuilder:
 
         `assets_collection`: constants that name files, which are copied. `main_op`: what a program
         runs that loads the model. Raises `AssertionError` when variables were written before, or
-        for a signature whose tensors have no names, `TypeError` for a `main_op` that is none.
+        for a signature whose tensors have no names, `TypeError` for a `main_op` that is no
+        operation.
         """
         if self._has_variables:
             raise AssertionError(

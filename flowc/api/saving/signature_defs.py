@@ -134,7 +134,8 @@ def is_valid_signature(signature_def: Any) -> bool:
             some = {name: kinds[name] for name in kinds if name in outputs}
             wanted = {names.CLASSIFY_INPUTS: dtypes.string}
             return bool(some) and _has(inputs, wanted) and _has(outputs, some)
-    return False
+        case _:
+            return False
 
 
 def _has(infos: Any, wanted: Mapping[str, dtypes.DType]) -> bool:

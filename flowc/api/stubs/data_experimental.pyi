@@ -63,6 +63,8 @@ from flowc.api.data.csv import CsvDataset as CsvDataset
 from flowc.api.data.csv import make_csv_dataset as make_csv_dataset
 from flowc.api.data.dataset import AUTOTUNE as AUTOTUNE
 from flowc.api.data.dataset import DatasetSpec as DatasetStructure
+from flowc.api.stubs.data import INFINITE_CARDINALITY as INFINITE_CARDINALITY
+from flowc.api.stubs.data import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 from flowc.api.data.examples import make_batched_features_dataset as make_batched_features_dataset
 from flowc.api.data.examples import parse_example_dataset as parse_example_dataset
 from flowc.api.data.experimental import Counter as Counter
@@ -111,7 +113,5 @@ from flowc.api.data.tables import DatasetInitializer as DatasetInitializer
 from flowc.api.data.tables import index_table_from_dataset as index_table_from_dataset
 from flowc.api.data.tables import table_from_dataset as table_from_dataset
 
-INFINITE_CARDINALITY: int
-UNKNOWN_CARDINALITY: int
 def map_and_batch_with_legacy_function(map_func: Any, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: builtins.bool = False, num_parallel_calls: Any = None) -> Any:
     """`map`, then `batch`. Raises `ValueError` where both numbers of calls are given."""

@@ -45,6 +45,9 @@ from flowc.api.framework.assertions import is_numeric_tensor as is_numeric_tenso
 from flowc.api.framework.assertions import is_strictly_increasing as is_strictly_increasing
 from flowc.api.framework.basics import check_numerics as check_numerics
 from flowc.api.framework.checks import Assert as Assert
+from flowc.api.stubs.math import is_finite as is_finite
+from flowc.api.stubs.math import is_inf as is_inf
+from flowc.api.stubs.math import is_nan as is_nan
 
 def assert_equal(x: Any, y: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
     """An operation that fails where `x == y` does not hold in every element (x and y
@@ -91,15 +94,3 @@ def assert_rank_at_least(x: Any, rank: Any, data: Any = None, summarize: int | N
 def assert_rank_in(x: Any, rank: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
     """An operation that fails where the rank of `x` is not in `rank`.
     Raises `ValueError` where the rank is known and another one."""
-def is_finite(x: Any, name: str | None = None) -> Tensor:
-    """Bools: whether each element is neither infinite nor NaN, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def is_inf(x: Any, name: str | None = None) -> Tensor:
-    """Bools: whether each element is infinite, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def is_nan(x: Any, name: str | None = None) -> Tensor:
-    """Bools: whether each element is NaN, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""

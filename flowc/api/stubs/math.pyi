@@ -194,6 +194,10 @@ from flowc.api.math.special import polyval as polyval
 from flowc.api.math.special import reciprocal_no_nan as reciprocal_no_nan
 from flowc.api.math.tensordot import tensordot as tensordot
 from flowc.api.metrics.confusion import confusion_matrix as confusion_matrix
+from flowc.api.stubs.nn import log_softmax as log_softmax
+from flowc.api.stubs.nn import softmax as softmax
+from flowc.api.stubs.nn import softplus as softplus
+from flowc.api.stubs.nn import softsign as softsign
 from flowc.api.nn.normalization import l2_normalize as l2_normalize
 from flowc.api.nn.normalization import zero_fraction as zero_fraction
 
@@ -579,16 +583,4 @@ def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name
     """The sum of the rows of each segment, divided by the square root of their number. Arguments and errors as `unsorted_segment_sum`."""
 def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The sum of the slices of each segment, `num_segments` rows: `segment_ids` has the first dimensions of `data`, in any order; a negative id leaves its slice out. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for an id out of range."""
-def log_softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
-    """log(softmax(x)) along `axis` (the last), in the shape and dtype of the logits. Raises `TypeError` for dtypes other than floats, `ValueError` for a scalar and an axis out of range."""
-def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
-    """exp(x) divided by its sum along `axis` (the last), in the shape and dtype of the logits. Raises `TypeError` for dtypes other than floats, `ValueError` for a scalar and an axis out of range."""
-def softplus(features: Any, name: str | None = None) -> Tensor:
-    """log(1 + exp(x)), without overflow, of floats.
-    
-    Takes `(features, name=None)`. Raises `TypeError` for other dtypes."""
-def softsign(features: Any, name: str | None = None) -> Tensor:
-    """x / (1 + abs(x)), of floats.
-    
-    Takes `(features, name=None)`. Raises `TypeError` for other dtypes."""
 from flowc.api.stubs import math_special as special

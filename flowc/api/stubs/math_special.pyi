@@ -22,23 +22,11 @@ import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.stubs.math import bessel_i0 as bessel_i0
+from flowc.api.stubs.math import bessel_i0e as bessel_i0e
+from flowc.api.stubs.math import bessel_i1 as bessel_i1
+from flowc.api.stubs.math import bessel_i1e as bessel_i1e
 
-def bessel_i0(x: Any, name: str | None = None) -> Tensor:
-    """The modified Bessel function of order 0, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def bessel_i0e(x: Any, name: str | None = None) -> Tensor:
-    """The modified Bessel function of order 0 times exp(-abs(x)), of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def bessel_i1(x: Any, name: str | None = None) -> Tensor:
-    """The modified Bessel function of order 1, of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
-def bessel_i1e(x: Any, name: str | None = None) -> Tensor:
-    """The modified Bessel function of order 1 times exp(-abs(x)), of floats.
-    
-    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
 def bessel_j0(x: Any, name: str | None = None) -> Tensor:
     """TensorFlow's `BesselJ0`.
     

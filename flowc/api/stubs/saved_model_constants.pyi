@@ -12,19 +12,15 @@ __all__ = [
     "VARIABLES_DIRECTORY",
     "VARIABLES_FILENAME",
 ]
-import builtins
-from typing import Any
-from flowc.graph import Operation, Tensor
-from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.stubs.saved_model import ASSETS_DIRECTORY as ASSETS_DIRECTORY
+from flowc.api.stubs.saved_model import ASSETS_KEY as ASSETS_KEY
+from flowc.api.stubs.saved_model import DEBUG_DIRECTORY as DEBUG_DIRECTORY
+from flowc.api.stubs.saved_model import DEBUG_INFO_FILENAME_PB as DEBUG_INFO_FILENAME_PB
+from flowc.api.stubs.saved_model import LEGACY_INIT_OP_KEY as LEGACY_INIT_OP_KEY
+from flowc.api.stubs.saved_model import MAIN_OP_KEY as MAIN_OP_KEY
+from flowc.api.stubs.saved_model import SAVED_MODEL_FILENAME_PB as SAVED_MODEL_FILENAME_PB
+from flowc.api.stubs.saved_model import SAVED_MODEL_FILENAME_PBTXT as SAVED_MODEL_FILENAME_PBTXT
+from flowc.api.stubs.saved_model import SAVED_MODEL_SCHEMA_VERSION as SAVED_MODEL_SCHEMA_VERSION
+from flowc.api.stubs.saved_model import VARIABLES_DIRECTORY as VARIABLES_DIRECTORY
+from flowc.api.stubs.saved_model import VARIABLES_FILENAME as VARIABLES_FILENAME
 
-ASSETS_DIRECTORY: str
-ASSETS_KEY: str
-DEBUG_DIRECTORY: str
-DEBUG_INFO_FILENAME_PB: str
-LEGACY_INIT_OP_KEY: str
-MAIN_OP_KEY: str
-SAVED_MODEL_FILENAME_PB: str
-SAVED_MODEL_FILENAME_PBTXT: str
-SAVED_MODEL_SCHEMA_VERSION: int
-VARIABLES_DIRECTORY: str
-VARIABLES_FILENAME: str

@@ -12,19 +12,15 @@ __all__ = [
     "REGRESS_METHOD_NAME",
     "REGRESS_OUTPUTS",
 ]
-import builtins
-from typing import Any
-from flowc.graph import Operation, Tensor
-from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.stubs.saved_model import CLASSIFY_INPUTS as CLASSIFY_INPUTS
+from flowc.api.stubs.saved_model import CLASSIFY_METHOD_NAME as CLASSIFY_METHOD_NAME
+from flowc.api.stubs.saved_model import CLASSIFY_OUTPUT_CLASSES as CLASSIFY_OUTPUT_CLASSES
+from flowc.api.stubs.saved_model import CLASSIFY_OUTPUT_SCORES as CLASSIFY_OUTPUT_SCORES
+from flowc.api.stubs.saved_model import DEFAULT_SERVING_SIGNATURE_DEF_KEY as DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from flowc.api.stubs.saved_model import PREDICT_INPUTS as PREDICT_INPUTS
+from flowc.api.stubs.saved_model import PREDICT_METHOD_NAME as PREDICT_METHOD_NAME
+from flowc.api.stubs.saved_model import PREDICT_OUTPUTS as PREDICT_OUTPUTS
+from flowc.api.stubs.saved_model import REGRESS_INPUTS as REGRESS_INPUTS
+from flowc.api.stubs.saved_model import REGRESS_METHOD_NAME as REGRESS_METHOD_NAME
+from flowc.api.stubs.saved_model import REGRESS_OUTPUTS as REGRESS_OUTPUTS
 
-CLASSIFY_INPUTS: str
-CLASSIFY_METHOD_NAME: str
-CLASSIFY_OUTPUT_CLASSES: str
-CLASSIFY_OUTPUT_SCORES: str
-DEFAULT_SERVING_SIGNATURE_DEF_KEY: str
-PREDICT_INPUTS: str
-PREDICT_METHOD_NAME: str
-PREDICT_OUTPUTS: str
-REGRESS_INPUTS: str
-REGRESS_METHOD_NAME: str
-REGRESS_OUTPUTS: str

@@ -5,12 +5,8 @@ __all__ = [
     "TPU",
     "TRAINING",
 ]
-import builtins
-from typing import Any
-from flowc.graph import Operation, Tensor
-from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.stubs.saved_model import GPU as GPU
+from flowc.api.stubs.saved_model import SERVING as SERVING
+from flowc.api.stubs.saved_model import TPU as TPU
+from flowc.api.stubs.saved_model import TRAINING as TRAINING
 
-GPU: str
-SERVING: str
-TPU: str
-TRAINING: str

@@ -36,13 +36,12 @@ __all__ = [
     "to_indicator",
     "transpose",
 ]
-import builtins
-from typing import Any
-from flowc.graph import Operation, Tensor
-from flowc.graph.indexed_slices import IndexedSlices
 from flowc.api.framework.composites import SparseTensor as SparseTensor
 from flowc.api.framework.composites import sparse_placeholder as placeholder
 from flowc.api.inputs.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator
+from flowc.api.stubs.math import sparse_segment_mean as segment_mean
+from flowc.api.stubs.math import sparse_segment_sqrt_n as segment_sqrt_n
+from flowc.api.stubs.math import sparse_segment_sum as segment_sum
 from flowc.api.sparse.crosses import cross as cross
 from flowc.api.sparse.crosses import cross_hashed as cross_hashed
 from flowc.api.sparse.crosses import sparse_bincount as bincount
@@ -73,9 +72,3 @@ from flowc.api.sparse.sparse_ops import sparse_tensor_dense_matmul as sparse_den
 from flowc.api.sparse.sparse_ops import sparse_tensor_to_dense as to_dense
 from flowc.api.variables.variable_ops import sparse_mask as mask
 
-def segment_mean(data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None) -> Tensor:
-    """TensorFlow's `SparseSegmentMean`: rows of `data` at `indices` [n], combined by `segment_ids` [n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index out of range."""
-def segment_sqrt_n(data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None) -> Tensor:
-    """TensorFlow's `SparseSegmentSqrtN`: rows of `data` at `indices` [n], combined by `segment_ids` [n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index out of range."""
-def segment_sum(data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None) -> Tensor:
-    """TensorFlow's `SparseSegmentSum`: rows of `data` at `indices` [n], combined by `segment_ids` [n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index out of range."""

@@ -21,7 +21,7 @@ def scalar(
 ) -> Tensor:
     """A summary of one number under the tag `name`, in the current name scope (and `family`).
     `tensor`: a number, a scalar; the result is a string scalar. Raises `TypeError` for other
-    dtypes, `ValueError` for a name that is none."""
+    dtypes, `ValueError` for an invalid name."""
     with summary_scope(name, family) as (tag, scope):
         found = output("ScalarSummary", tag, tensor, name=scope)
     names = [GraphKeys.SUMMARIES] if collections is None else collections

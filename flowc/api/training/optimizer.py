@@ -1,7 +1,7 @@
 """The protocol of optimizers: from a loss to operations that change variables.
 
 In: a loss and variables, or gradients with their variables. Out: one operation that applies them.
-Invariant: what is made stands under the optimizer's name (`train/update_v/ApplyAdam`), slots beside
+Invariant: operations are made under the optimizer's name (`train/update_v/ApplyAdam`), slots beside
 their variables (`v/Adam`), and every update is placed with its variable.
 
 Whoever writes an optimizer derives from `Optimizer` and overrides `_create_slots`, `_prepare`, and
@@ -227,21 +227,24 @@ class Optimizer:
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         """The operation that changes a reference variable."""
-        raise NotImplementedError
+        raise self._lacks("_apply_dense")
 
     def _resource_apply_dense(self, grad: Tensor, handle: ResourceVariable) -> Any:
         """The operation that changes a resource variable."""
-        raise NotImplementedError
+        raise self._lacks("_resource_apply_dense")
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
         """The operation that changes rows of a reference variable, each index once."""
-        raise NotImplementedError
+        raise self._lacks("_apply_sparse")
 
     def _resource_apply_sparse(
         self, grad: Tensor, handle: ResourceVariable, indices: Tensor
     ) -> Any:
         """The operation that changes rows of a resource variable, each index once."""
-        raise NotImplementedError
+        raise self._lacks("_resource_apply_sparse")
+
+    def _lacks(self, method: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} does not override `{method}`")
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
         """As `_apply_sparse`, of indices that may be there twice: their rows are summed first."""

@@ -36,7 +36,7 @@ class SaveSliceInfo:
 
     @classmethod
     def from_proto(cls, message: Any, import_scope: str | None = None) -> SaveSliceInfo | None:
-        """None for a message that says nothing."""
+        """None for an empty message."""
         if not message.full_name:
             return None
         prefix = f"{import_scope}/" if import_scope else ""

@@ -42,7 +42,7 @@ class DescriptionEmitter:
             w.give(w.text(text))
 
     def _describe(self, kind: str) -> None:
-        """The functions that tell of inputs or outputs, by table."""
+        """The functions that describe inputs or outputs, from tables."""
         ports = self.abi.ports(kind)
         w = self.abi.export(f"flowc_{kind}_count")
         w.give(i32(len(ports)))

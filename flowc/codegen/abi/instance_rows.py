@@ -1,4 +1,4 @@
-"""Where an instance keeps what: the tables at its beginning.
+"""The layout of an instance: the tables at its beginning.
 
 In: the address of an instance. Out: those of its tables. Invariant: they stand in this order: a
 mutex, the rows of the variables, the addresses of the objects.

@@ -1,4 +1,4 @@
-"""What the C ABI makes of a program's metadata beside what that says itself.
+"""What the C ABI derives from a program's metadata.
 
 In: metadata. Out: messages as printf takes them; the check that a library can bind its sizes.
 """
@@ -59,8 +59,8 @@ def bytes_of(port: TensorSpec) -> int:
 
 
 def check_sizes(metadata: ProgramMetadata) -> None:
-    """Raises `InternalError` where a size is no input's dim by itself, or a variable has no fixed
-    shape."""
+    """Raises `InternalError` where a size is not a whole dim of an input, or a variable has no
+    fixed shape."""
     inputs = metadata.spec.fed
     bound = {lone_symbol(d) for port in inputs for d in port.dims}
     for port in inputs:

@@ -2,11 +2,11 @@
 
 In: a `DepthwiseSpec`. Out: kernel source, and the packing of its weights.
 
-Pixels are computed in groups that share what they load of the taps and of the image; where windows
-reach beyond a row of the image, what lies there is zeros that are not read. Where channels do not
-fill vectors and windows move by one pixel, several pixels side by side are taken as one wide pixel,
-whose channels do. With these, and in long rows with few taps, groups are of pixels whose windows
-lie inside the image; every other pixel is computed by itself, over the taps that it sees.
+Pixels are computed in groups that share what they load of the taps and of the image; elements
+beyond a row of the image count as zeros and are not read. Where channels do not fill vectors and
+windows move by one pixel, several pixels side by side are taken as one wide pixel, whose channels
+do. With these, and in long rows with few taps, groups are of pixels whose windows lie inside the
+image; every other pixel is computed by itself, over the taps that it sees.
 
 Invariant: each output is one chain of multiply-adds over the taps in order, however many pixels
 and channels are done side by side; so a group may be moved back over pixels that are done.

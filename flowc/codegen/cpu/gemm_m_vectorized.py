@@ -1,12 +1,12 @@
-"""Products turned: vectors hold rows of C, and elements of B are what is broadcast.
+"""Matrix products vectorised along M: vectors hold rows of C, and elements of B are broadcast.
 
 In: a `TileShape`. Out: a routine and kernel source for C = A x B, where enough rows of A are known
 to fill vectors. B is packed as `pack_gemm_b` does it, in panels of `turned_columns` columns.
 
 Tiles whose vectors hold columns fetch a panel of B in one burst and go over it once for every few
 rows; here B is read once for all rows of a task, at an even pace, each element for two vectors of
-multiply-adds. A is turned once a call. What tiles make is the transpose of C: several panels of it
-are turned back while they are in cache.
+multiply-adds. A is transposed once a call. The tiles compute the transpose of C, several panels of
+which are transposed back while they are in cache.
 
 Invariant: every element of C is one chain of multiply-adds for each `shape.depth` steps of the
 inner dimension, added in their order: longer chains round worse.

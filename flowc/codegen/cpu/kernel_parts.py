@@ -2,9 +2,9 @@
 
 In: a kernel of an op record. Out: the source of one function that calls no other. A *part* is a
 module-level function that a kernel or another part calls, as a statement of its own or as the whole
-right side of an assignment. Its only `return` is its last statement; what it says of several values
-is unpacked by its caller. Invariants: the source is a pure function of the sources that it is made
-of, and a kernel without parts stays as it is written.
+right side of an assignment. Its only `return` is its last statement; a tuple that it returns is
+unpacked by its caller. Invariants: the source is a pure function of the sources that it is made of,
+and a kernel without parts stays as it is written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What loop nests a CPU wants: numbers of the caches, of vectors and of threads.
+"""A CPU's parameters of loop nests, which follow from caches, vectors and threads.
 
 They hold for every CPU that there is a target for. One alone differs: with AVX-512, comparisons
 give masks.

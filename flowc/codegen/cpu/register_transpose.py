@@ -1,4 +1,4 @@
-"""Square tiles turned in registers: what lets a kernel read down the columns of its input.
+"""Square tiles transposed in registers, with which a kernel reads its input along columns.
 
 In: a pointer to the first element of a tile and the distance of its rows. Out: the tile's columns,
 in a small buffer, or where they shall be. A tile is at most TILE_SIDE rows of so many elements.

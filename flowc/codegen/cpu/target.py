@@ -122,7 +122,7 @@ class CpuTarget:
         return module_text(_texts(kernel), self.processor, form, **_passes(kernel.in_vectors))
 
     def peaks(self, threads: int) -> Peaks:
-        """What so many threads of it reach at best, measured now."""
+        """The peak operations and bytes a second of so many threads, measured now."""
         from flowc.codegen.llvm.peaks import measured_peaks
 
         return measured_peaks(self.processor, self.vector_bits // 32, self.has_fma, threads)

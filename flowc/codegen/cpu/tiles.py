@@ -191,7 +191,7 @@ def _emit_sums(
 
 
 def _emit_prefetches(b: ir.IRBuilder, start: Value, ahead: int, count: int, size: int) -> None:
-    """Asks for `count` elements, `ahead` bytes after `start`, unless that is none."""
+    """Prefetches `count` elements, `ahead` bytes after `start`; nothing where `ahead` is 0."""
     for at in range(ahead, ahead + count * size, 64) if ahead else ():
         prefetch(b, b.gep(start, [i64(at // size)]))
 

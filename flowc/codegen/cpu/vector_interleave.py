@@ -1,4 +1,4 @@
-"""How a loop becomes vectors: what a kernel's source tells LLVM.
+"""Vectorisation hints: how many vectors LLVM interleaves in a loop of a kernel.
 
 In: a kernel whose source calls one of these functions last in the body of an innermost loop. Out:
 metadata of the branch back to the head of that loop, and the call is gone.

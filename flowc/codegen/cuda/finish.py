@@ -1,5 +1,5 @@
-"""What follows when a block has its tile of a product: each element of the raw result becomes the
-cluster's results, without a way through memory.
+"""The epilogue of a product's tile: each element of the raw result becomes the cluster's results in
+registers, without a pass through memory.
 
 In: a cluster of kind `matmul` or `convolution`. Out: a function of one element, by its row and
 column, made from the cluster's elementwise nodes; the calls of it in a kernel. Invariant: all that

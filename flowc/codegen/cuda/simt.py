@@ -339,9 +339,10 @@ _THREADS, _STACK = 1024, 1 << 16
 
 
 class Watch(Protocol):
-    """What is told of every access to memory, for tests: `begins` are the lines of a call before
-    a grid, `definitions` what they and the watched texts call. There `@thread` and `@block` are
-    where one stands, and `@barriers_passed(i64)` tells what a thread of the block has behind it."""
+    """Instrumentation of every memory access, for tests: `begins` are the lines of a call before a
+    grid, `definitions` the functions that they and the instrumented texts call. There `@thread` and
+    `@block` are where one stands, and `@barriers_passed(i64)` tells what a thread of the block has
+    behind it."""
 
     def texts(self, kernel: DeviceKernel, host: Processor) -> list[str]: ...
     def begins(self, kernel: DeviceKernel) -> str: ...

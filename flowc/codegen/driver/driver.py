@@ -443,7 +443,7 @@ def _static_bytes(value: Value) -> int:
 
 
 def _axis_of(size: Symbol, values: Sequence[Value]) -> tuple[int, int]:
-    """Which value has the size for itself, and at which axis."""
+    """The index of a value, and the axis, whose dim is the size."""
     for i, value in enumerate(values):
         for axis, dim in enumerate(value.dims):
             if lone_symbol(dim) == size:

@@ -262,7 +262,8 @@ class Launcher:
         self.sees = sees or self.sees
 
     def sees_earlier(self) -> bool:
-        """Whether the open region looks for faults, and then launches what nobody looks for."""
+        """Whether the open region has checked for faults, and launched kernels since that it has
+        not checked."""
         return self.sees and bool(self.unseen)
 
     def see_faults(self) -> bool:

@@ -1,7 +1,7 @@
 """The functions that tell the dims of a program's outputs, or their upper bounds.
 
-In: a Plan, and the sizes in the order of the run's table. Out: LLVM IR. Invariant: a number that is
-told is a size: what is wrong with one that wraps or is negative is for the run to say.
+In: a Plan, and the sizes in the order of the run's table. Out: LLVM IR. Invariant: every dim that
+is returned is valid; sizes that wrap or are negative are reported by the run itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The sizes of a run: given their values where steps find them, checked once they are known.
 
 In: the frame of a run, nodes that read and write sizes. Out: LLVM IR in the frame's function.
-Invariant: sizes of the outermost region are in the caller's table; those of bodies are nobody
-else's.
+Invariant: sizes of the outermost region are in the caller's table; those of bodies are local to the
+driver.
 """
 
 from __future__ import annotations

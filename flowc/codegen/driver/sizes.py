@@ -1,7 +1,7 @@
 """A function under construction that computes with sizes.
 
-In: sizes as LLVM values. Out: LLVM values of expressions over them. Invariant: a value that
-was computed for an expression is used again only where it was computed on every way there.
+In: sizes as LLVM values. Out: LLVM values of expressions over them. Invariant: the value of an
+expression is reused only where its computation dominates the use.
 """
 
 from __future__ import annotations

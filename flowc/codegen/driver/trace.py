@@ -2,7 +2,7 @@
 
 In: a frame whose caller gave the address of a log in `status[LOG_WORD]`. Out: in the log the number
 of notes, then three words each: the number of the step, the nanoseconds since 1970 at which it
-began and ended. Invariant: a full log takes no more notes, and the run goes on.
+began and ended. Invariant: when the log is full, further entries are dropped and the run goes on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Builds a loop nest: statements in blocks, and sizes and indices as expressions in them.
 
 In: expressions, and Dims. Out: the body of a `LoopNest`, and the sizes that it takes as ints.
-Invariant: what was computed in a block that is still open is not computed again.
+Invariant: common subexpressions of the open blocks are computed once.
 """
 
 from __future__ import annotations

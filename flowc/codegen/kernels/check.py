@@ -15,11 +15,14 @@ from flowc.codegen.kernels.nest import (
     Address,
     Apply,
     Assign,
+    Break,
     Carve,
     Declare,
     Expression,
     For,
+    If,
     IndexSum,
+    Invoke,
     Let,
     Literal,
     Load,
@@ -27,6 +30,7 @@ from flowc.codegen.kernels.nest import (
     Name,
     Statement,
     Store,
+    While,
     blocks_of,
     expressions_of,
     result_dtype,
@@ -76,7 +80,7 @@ class _Check:
                     self.buffers[name] = dtype
                 case For(name=name, body=inner):
                     self.block(inner, name)
-                case _:
+                case While() | If() | Break() | Invoke():
                     for inner in blocks_of(statement):
                         self.block(inner)
         while len(self.names) > before:

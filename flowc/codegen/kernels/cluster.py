@@ -35,8 +35,8 @@ def row_major(dims: Dims, index: Sequence[Dim]) -> Dim:
 
 
 def unravel(position: Dim, dims: Dims) -> tuple[Dim, ...]:
-    """The index of the element at a row-major position. Where there are none, none is asked for:
-    what stands for a place along a dim of size 0 is as good as any."""
+    """The index of the element at a row-major position. In an empty tensor nothing is read, so that
+    any index along a dim of size 0 will do."""
     found: list[Dim] = []
     for size in reversed(dims[1:]):
         size = 1 if size == 0 else size

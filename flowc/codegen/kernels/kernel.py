@@ -40,11 +40,12 @@ class Kernel:
     `ints`: how many int64 parameters follow. `functions`: math functions that it calls, by name.
     `constants`: globals, as NumPy scalars or ints. `globals`: intrinsics by name. `element`: the
     dtype that the source calls `elem`. `ranges`: pairs of ints that it takes behind these, as a
-    LoopNest says: one for a kernel that is launched by itself. `nest`: what the source was
-    rendered from; None where it was written by hand. `symbol`: the kernel in C that it calls, where
-    the source is LLVM IR. `in_vectors`: its loops over elements are routines of vector IR. `bound`:
-    what stands before the buffers: numbers, addresses of routines, and None for one that is never
-    called. Kernels that differ in these alone share the code of the function.
+    LoopNest says: one for a kernel that is launched by itself. `nest`: what the source was rendered
+    from; None where it was written by hand. `symbol`: the kernel in C that it calls, where the
+    source is LLVM IR. `in_vectors`: its loops over elements are routines of vector IR. `bound`:
+    arguments before the buffers that are constants of the kernel: numbers, addresses of routines,
+    and None for one that is never called. Kernels that differ in these alone share the function's
+    code.
     """
 
     source: str

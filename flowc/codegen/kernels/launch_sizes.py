@@ -2,11 +2,10 @@
 sizes alone.
 
 In: a launch whose kernel was made for known sizes. Out: a launch of a kernel in which each number
-above 1 among its indices and bounds is an int parameter of its own, as numbers that are equal by
-chance differ for other sizes. Invariant: it computes the same elements by the same operations in
-the same order. Numbers that are known are faster, as
-long loops show; compiling a kernel takes 20 ms or more, by which a few hundred elements never get
-faster.
+above 1 among its indices and bounds is a separate int parameter, since numbers that are equal here
+may differ for other sizes. Invariant: it computes the same elements by the same operations in the
+same order. Known numbers make long loops faster; compiling a kernel takes 20 ms or more, which a
+few hundred elements never win back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What loop nests a target wants: how much work a chunk, a block and a tile have.
+"""A target's parameters of loop nests: how much work a chunk, a block and a tile have.
 
 In: costs and sizes. Out: the choices that loops.py, pointwise.py and tile_loops.py build nests by.
 Invariant: any choices give the right results; numbers of one kind of machine stand in its folder.

@@ -228,7 +228,7 @@ NEST_OPS: Mapping[str, tuple[int, DType | str]] = {
 
 def result_dtype(op: str, operands: Sequence[DType]) -> DType | None:
     """The dtype of what an op gives; None where the record says it beside the op. Raises
-    `InternalError` for an op that there is not, or another number of operands."""
+    `InternalError` for an unknown op and for another number of operands."""
     primitive = PRIMITIVES.get(op)
     count, rule = (
         (primitive.operands, primitive.result) if primitive else NEST_OPS.get(op, (-1, ""))
@@ -271,7 +271,7 @@ def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
             return (body,)
         case If(body=body, otherwise=otherwise):
             return (body, otherwise)
-        case _:
+        case Let() | Declare() | Assign() | Carve() | Store() | Break() | Invoke():
             return ()
 
 
@@ -315,7 +315,7 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
                 stack += reversed(operands)
             case Load(index=index, condition=condition, otherwise=otherwise):
                 stack += [x for x in (otherwise, condition, index) if x is not None]
-            case Address(index=index) if index is not None:
-                stack.append(index)
-            case _:
+            case Address(index=index):
+                stack += [] if index is None else [index]
+            case Name() | Literal() | IndexSum():
                 pass

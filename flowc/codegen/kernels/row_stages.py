@@ -1,4 +1,5 @@
-"""The loops over one row of a cluster: which computes what first, and what is kept between them.
+"""The loops over one row of a cluster: which loop computes which value, and which values are kept
+in scratch between them.
 
 In: a cluster's body and its folds. Out: a stage for each node, and the values that one stage's loop
 leaves in scratch for later ones. Invariant: a kept value is read at the loop's own index only.

@@ -219,8 +219,8 @@ def llvm_arguments(dtype: DType, kinds: str) -> list[ir.Type]:
 @dataclass(frozen=True, slots=True)
 class Routine:
     """A function, returning nothing, that IR and kernel source can both call. `name` says all that
-    its code depends on beside the dtype. `shared`: the kernels that call it do not each have their
-    own, as is worth it where LLVM takes longer for it than for opening a module."""
+    its code depends on beside the dtype. `shared`: one object for all kernels that call it, which
+    pays where compiling it takes longer than a module of its own."""
 
     name: str
     dtype: DType

@@ -69,8 +69,8 @@ def _joined(
 def _need_outside(
     region: RegionExtractor, merges: Sequence[Any], choices: Sequence[Choice]
 ) -> None:
-    """Has computed what stands outside of branches that are known not to be taken: it runs, and
-    may fail, though nobody reads it."""
+    """Computes what the branches that are known not to be taken read from outside: TensorFlow runs
+    it, and it may fail."""
     refs = [region.source.node(m).inputs[i] for m, c in zip(merges, choices) for i in ends_of(c)]
     for key in region.around(region.keys(refs, ())):
         for ref in region.flow.read_outputs(key):

@@ -1,11 +1,12 @@
-"""Loops that wait for their own results: the control inputs at fault are moved behind the loop.
+"""Loops that would wait for their own results: breaks such control cycles by moving control inputs
+behind the loop.
 
 In: a source, its needed nodes, and a loop of which an Enter waits for one of its own Exits. Out:
 control inputs of nodes, after which none does. In TensorFlow each variable of a loop goes on when
 what it is made of is there; here a loop runs as a whole. `tf.gradients` adds a counter to a loop,
 and under `tf.control_dependencies(update_ops)` its first value, and each sum, wait for the updates,
-which may be made of what leaves the loop. Invariant: only nodes without effects wait for less, and
-what reads the outcome outside of the loop waits in their place.
+which may be made of what leaves the loop. Invariant: only nodes without effects lose a control
+input, and readers of the loop's results outside of it get it instead.
 """
 
 from __future__ import annotations

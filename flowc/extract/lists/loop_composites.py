@@ -1,7 +1,7 @@
 """Loop-carried lists of optionals and of ragged lists.
 
 In: such a variable before and after an iteration. Out: its columns, one list for each value that an
-element is made of, which are carried in its place. Invariant: what elements are made of only grows
+element is made of, which are carried in its place. Invariant: the structure of elements only grows
 from one trace to the next, so that it reaches a fixed point.
 """
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from flowc.dtypes import DType
 from flowc.extract.body_builder import BodyBuilder
-from flowc.extract.trace.loop_invariance import is_steady
+from flowc.extract.trace.loop_invariance import is_loop_invariant
 from flowc.ir.dims import Dim, Symbol, fresh_symbol
 from flowc.ir.extraction import (
     Columns,
@@ -103,7 +103,7 @@ class CarriedLists:
             return False
         held = end.element if start.element is None else start.element
         return any(
-            not (self.scope.knows(new) or is_steady(body, new, end.home))
+            not (self.scope.knows(new) or is_loop_invariant(body, new, end.home))
             for old, new in zip(held, end.element)
             if start.element is None or old != new
         )

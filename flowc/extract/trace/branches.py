@@ -270,7 +270,7 @@ def _optionals_alike(
 
 
 def _filling(scope: BodyBuilder, like: B) -> B:
-    """What stands in a branch for a value that only the other one has: nobody reads it."""
+    """Zeros in a branch for a value that only the other one has: nothing reads them."""
     return with_values(like, [scope.stand_in(value) for value in values_of(like)])
 
 

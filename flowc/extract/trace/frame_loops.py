@@ -65,8 +65,8 @@ def _bind_exits(region: RegionExtractor, frame: LoopFrame, after: RegionExtracto
 
 
 def _variable(region: RegionExtractor, frame: LoopFrame, merge: Any, start: Bound) -> LoopVariable:
-    """What tells the name of a loop variable: what it starts as, as what it is read after the loop,
-    and what the body makes of it."""
+    """Hints for the name of a loop variable: its initial value, the nodes that read it after the
+    loop, and its next value in the body."""
     found = LoopVariable(kind="list" if isinstance(start, ListValue) else "var")
     initial, following = frame.merges[merge]
     if initial[0] != ARGUMENT and region.is_enter(initial[0]):

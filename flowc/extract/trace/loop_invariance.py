@@ -1,9 +1,8 @@
 """Loop invariance of sizes: which are the same in every iteration of the loops around them.
 
-In: a body under construction, and sizes that are known in it. Out: whether each follows from
-nothing that an iteration changes: not from a carried value, and not from a random number. Sizes of
-the top level are the same all through the run. Invariant: a size of which this is not certain is
-not called steady.
+In: a body under construction, and sizes that are known in it. Out: whether each is loop-invariant:
+computed from no carried value and no random number. Sizes of the top level are constant during a
+run. Invariant: conservative; a size is called invariant only where that is certain.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 CHANGING = frozenset({"stateful", "random"})
 
 
-def is_steady(scope: BodyBuilder, dim: Dim, home: Builder | None = None) -> bool:
+def is_loop_invariant(scope: BodyBuilder, dim: Dim, home: Builder | None = None) -> bool:
     """Whether a size is the same in every iteration of the loops around a scope: all of them, or
     those inside of the scope that `home` builds."""
     around = scope
@@ -56,7 +55,7 @@ def _steady_node(scope: BodyBuilder, node: Node, top: BodyBuilder) -> bool:
     while pending:
         found = pending.pop()
         if found.op.name == "parameter":
-            if not _steady_parameter(scope, found.output, top):
+            if not _is_invariant_parameter(scope, found.output, top):
                 return False
             continue
         bodies = bodies_of(found).values()
@@ -73,7 +72,7 @@ def _steady_node(scope: BodyBuilder, node: Node, top: BodyBuilder) -> bool:
     return True
 
 
-def _steady_parameter(scope: BodyBuilder, parameter: Value, top: BodyBuilder) -> bool:
+def _is_invariant_parameter(scope: BodyBuilder, parameter: Value, top: BodyBuilder) -> bool:
     """Whether a parameter stands for a value of outside that is the same in every iteration."""
     assert scope.outer is not None
     for outside, inside in scope.captured.items():

@@ -61,8 +61,8 @@ class LoopVariable:
 
 
 def given_name(hint: NameHint, around: str = "") -> str | None:
-    """What an author called a node. `around`: the loop's own scope, whose parts say nothing of a
-    variable."""
+    """What an author called a node. `around`: the loop's own scope, whose parts are no names of
+    variables."""
     scope = around.split("/") if around else []
     parts = hint.name.split("/")
     while scope and len(parts) > 1 and parts[0] == scope[0]:

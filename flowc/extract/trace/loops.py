@@ -100,8 +100,8 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What stays of `_Found` for the next time that the same loop is traced: loops inside of loops
-    are, and would otherwise be traced twice as often for each loop around them."""
+    """What is kept of `_Found` for the next trace of the same loop: an inner loop is traced again
+    with each trace of the loops around it, and starts from what was found before."""
 
     invariant: frozenset[int]
     resources: tuple[Resource, ...]

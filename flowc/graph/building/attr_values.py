@@ -63,7 +63,8 @@ def _decode_one(kind: str, value: Any, where: str, node: str | None) -> Any:
             return FunctionRef(value.name, Attrs(None, encoded, decoder(node or value.name)))
         case "placeholder":
             return AttrPlaceholder(value)
-    raise InvalidModelError(f"{where}: an attribute of unknown kind {kind!r}", node=node)
+        case _:
+            raise InvalidModelError(f"{where}: an attribute of unknown kind {kind!r}", node=node)
 
 
 def _decode_list(values: Any, where: str, node: str | None) -> list[Any]:

@@ -142,12 +142,13 @@ def plain_attr(value: Any, kind: str, name: str) -> Any:
                 return TensorShape(value).sizes
             case "func":
                 return value if isinstance(value, FunctionRef) else FunctionRef(value.name)
+            case _:
+                return value
     except (TypeError, ValueError) as error:
         if kind == "shape":
             raise type(error)(f"Error converting {name} to a TensorShape: {error}.") from None
         expected = "DataType" if kind == "type" else kind
         raise TypeError(f"Expected {expected} for argument '{name}' not {value!r}.") from None
-    return value
 
 
 def _shapes(

@@ -287,5 +287,5 @@ control_trigger = define(
     "ControlTrigger()",
     infer=lambda c: [],
     lowering=Extracted(lambda x, inputs, attrs: ()),
-    traits=STATIC | {"always_runs"},
+    traits=STATIC | {"runs_if_dead"},
 )

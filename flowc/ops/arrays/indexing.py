@@ -243,7 +243,8 @@ def _lower_where(node: Node) -> Lowering:
 
 
 def owned_places(x, out, status, n, band, begin, end):
-    """`band` neighbouring places a step."""
+    """The form for GPUs: a step owns `band` neighbouring places, and looks at all indices for
+    them."""
     for step in range(begin, end):
         first = step * band
         last = first + band if first + band < n else n

@@ -15,10 +15,9 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.host_ops import host_op
 from flowc.ops.strings.string_values import check_count
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +25,7 @@ FIRST_DIM_SIZE, VALUE_ROWIDS, ROW_SPLITS = "FIRST_DIM_SIZE", "VALUE_ROWIDS", "RO
 
 
 def check_splits(splits: Array, count: int) -> None:
-    """Raises `InvalidArgumentError` where splits are none of `count` values."""
+    """Raises `InvalidArgumentError` where splits do not partition `count` values."""
     falls = np.flatnonzero(np.diff(splits) < 0)
     if not len(splits):
         fault = "ragged splits may not be empty"
@@ -122,7 +121,7 @@ def _to_tensor(
 
 def _check_ranks(c: Inference, partitions: Sequence[int], values: int) -> None:
     for i in partitions:
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
     if not c.rank(values):
         raise c.fail("Shape must be at least rank 1 but is rank 0")
 
@@ -151,7 +150,7 @@ def _infer_to_tensor(c: Inference) -> Dims:
 
 
 def _to_tensor_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    """Where each value went is told by the same op of their numbers."""
+    """The same op on the indices of the values tells where each went."""
     shape, values, default, *partitions = node.inputs
     count = b.size_of(values, 0)
     inner = b.rank_of(values) - 1
@@ -171,13 +170,13 @@ def _to_tensor_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return None, to_values, b.sum_to_shape_of(b.mul(dy, empty), default)
 
 
-define(
+host_op(
     "ragged_tensor_to_tensor",
     "RaggedTensorToTensor(shape: Tshape, values: T, default_value: T, row_partition_tensors:"
     " num_row_partition_tensors*Tindex; T: type, Tindex: {i64, i32}, Tshape: {i64, i32},"
     " num_row_partition_tensors: int >= 1, row_partition_types: list(string)) -> result: T",
+    _to_tensor,
     infer=_infer_to_tensor,
-    lowering=Host(_to_tensor, "RaggedTensorToTensor", ("row_partition_types",), only_reads=True),
     gradient=_to_tensor_gradient,
 )
 
@@ -206,13 +205,13 @@ def _infer_to_sparse(c: Inference) -> list[Dims]:
     return [(count, rank), (count,), (rank,)]
 
 
-define(
+host_op(
     "ragged_tensor_to_sparse",
     "RaggedTensorToSparse(rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: T; RAGGED_RANK:"
     " int >= 1, T: type, Tsplits: {i32, i64} = i64) -> sparse_indices: i64, sparse_values: T,"
     " sparse_dense_shape: i64",
+    _to_sparse,
     infer=_infer_to_sparse,
-    lowering=Host(_to_sparse, "RaggedTensorToSparse", only_reads=True),
     gradient=lambda b, node, _, dy, *rest: (
         *(None for _ in node.inputs[1:]),
         b.reshape(dy, b.shape_of(node.inputs[-1])),
@@ -261,21 +260,21 @@ def _infer_gather(c: Inference) -> list[Dims]:
 
 
 def _gather_gradient(b: GradientBuilder, node: Forward, *dys: Any) -> Any:
-    """Which values were read is told by the same op of their numbers."""
+    """The same op on the indices of the values tells which were read."""
     *splits, values, indices = node.inputs
     numbers = b.range(np.int32(0), b.size_of(values, 0), np.int32(1))
     *_, places = b.with_attrs_of(node, "ragged_gather", *splits, numbers, indices)
     return *(None for _ in splits), b.sum_rows(dys[-1], places, values)
 
 
-define(
+host_op(
     "ragged_gather",
     "RaggedGather(params_nested_splits: PARAMS_RAGGED_RANK*Tsplits, params_dense_values: Tvalues,"
     " indices: Tindices; Tvalues: type, Tindices: {i32, i64}, Tsplits: {i32, i64} = i64,"
     " PARAMS_RAGGED_RANK: int >= 1, OUTPUT_RAGGED_RANK: int >= 0) -> output_nested_splits:"
     " OUTPUT_RAGGED_RANK*Tsplits, output_dense_values: Tvalues",
+    _gather,
     infer=_infer_gather,
-    lowering=Host(_gather, "RaggedGather", only_reads=True),
     gradient=_gather_gradient,
 )
 
@@ -331,10 +330,10 @@ def _infer_range(c: Inference) -> list[Dims]:
     return [(rows + 1,), (c.fresh("values"),)]
 
 
-define(
+host_op(
     "ragged_range",
     "RaggedRange(starts: T, limits: T, deltas: T; T: {bf16, f32, f64, i32, i64} = i32, Tsplits:"
     " {i32, i64} = i64) -> rt_nested_splits: Tsplits, rt_dense_values: T",
+    _range,
     infer=_infer_range,
-    lowering=Host(_range, "RaggedRange", only_reads=True),
 )

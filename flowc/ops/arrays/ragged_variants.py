@@ -122,7 +122,7 @@ def _row(levels: Sequence[Array], values: Array, row: int) -> RaggedVariant:
 def _infer_to_variant(c: Inference) -> Dims:
     last = len(c.inputs) - 1
     for i in range(last):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
     if not c.rank(last):
         raise c.fail("Shape must be at least rank 1 but is rank 0")
     if not c.attrs["batched_input"]:

@@ -15,12 +15,13 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.computation import Node, Value
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Decompose, Host, Lowering
+from flowc.ir.lowering import Decompose, Lowering
 from flowc.ir.op import Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import check_indices_nd, ignores_bad_indices, indices_inside
 from flowc.ops.arrays.scatter_core import DEPTH_LIMIT, changed_slices
 from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.host_ops import host_op
 
 
 def _check_scatter(c: Inference, indices: Dims, updates: Dims, target: Dims) -> None:
@@ -128,12 +129,13 @@ def _scatter_nd(
     return changed_slices(zeros, indices, updates, combine="add", ignores=ignores)
 
 
-scatter_texts = define(
+scatter_texts = host_op(
     "scatter_texts",
     "_ScatterTexts(indices: Tindices, updates: string, shape: Tindices;"
     ' Tindices: {i16, i32, i64}, bad_indices_policy: string = "") -> output: string',
+    _scatter_texts,
     infer=_infer_scatter_nd,
-    lowering=Host(_scatter_texts, "ScatterNd", ("bad_indices_policy",), only_reads=True),
+    shown="ScatterNd",
 )
 
 scatter_nd = define(

@@ -17,10 +17,11 @@ from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Expr, product
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Decompose, Host, Lowering, Native
+from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.shapes import append_sized, constant_ints
+from flowc.ops.host_ops import host_op
 
 if TYPE_CHECKING:
     # Globals that the compiler gives to kernels: casts by dtype.
@@ -345,12 +346,13 @@ unique = define(
     examples=("T[9]~small", "f32[7]; out_idx=i64", "i32[0]", "i64[4]=[-5,-5,7,-5]"),
 )
 
-unique_texts = define(
+unique_texts = host_op(
     "unique_texts",
     "_UniqueTexts(x: string; out_idx: {i32, i64} = i32)"
     " -> (y: string, idx: out_idx, count: out_idx)",
+    _unique_texts,
     infer=_infer_unique,
-    lowering=Host(_unique_texts, "Unique", only_reads=True),
+    shown="Unique",
 )
 
 unique_v2 = define(

@@ -37,7 +37,7 @@ def _length(window: int) -> int:
 
 
 def _infer_spectrogram(c: Inference) -> Dims:
-    c.need_rank(0, 2, f"Shape must be rank 2 but is rank {c.rank(0)}")
+    c.need_rank(0, 2)
     window, stride = c.attrs["window_size"], c.attrs["stride"]
     if not 1 < window <= _LARGEST:
         raise c.fail(f"window size must be > 1, got {window}")
@@ -104,8 +104,7 @@ define(
 
 
 def _infer_mfcc(c: Inference) -> Dims:
-    c.need_rank(0, 3, f"Shape must be rank 3 but is rank {c.rank(0)}")
-    c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+    c.need_ranks(3, 0)
     low, high = (c.attrs[f"{end}_frequency_limit"] for end in ("lower", "upper"))
     bands, count = c.attrs["filterbank_channel_count"], c.attrs["dct_coefficient_count"]
     if not 0 < count <= bands or bands > _LARGEST or not 0 <= low < high < np.inf:

@@ -15,9 +15,8 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.strings.string_values import check_count, strings_of
 
 Array = np.ndarray[Any, Any]
@@ -119,7 +118,7 @@ def _decode(
 
 
 def _infer_decode(c: Inference) -> list[Dims]:
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     found: list[Any] = []
     for name in ("desired_samples", "desired_channels"):
         wanted = c.attrs[name]
@@ -161,20 +160,20 @@ def _encode(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 def _infer_encode(c: Inference) -> Dims:
     c.need_rank(0, 2, f"audio must be 2-dimensional: Shape must be rank 2 but is rank {c.rank(0)}")
-    c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+    c.need_rank(1, 0)
     return ()
 
 
-define(
+host_op(
     "decode_wav",
     "DecodeWav(contents: string; desired_channels: int = -1, desired_samples: int = -1)"
     " -> (audio: f32, sample_rate: i32)",
+    _decode,
     infer=_infer_decode,
-    lowering=Host(_decode, "DecodeWav", ("desired_channels", "desired_samples"), only_reads=True),
 )
-define(
+host_op(
     "encode_wav",
     "EncodeWav(audio: f32, sample_rate: i32) -> contents: string",
+    _encode,
     infer=_infer_encode,
-    lowering=Host(_encode, "EncodeWav", only_reads=True),
 )

@@ -1,8 +1,8 @@
 """Batches across runs, of which flowc's have one run: Batch, Unbatch and UnbatchGrad.
 
-In: tensors with as many rows each. Out: the batch, who has which of its rows, and the rows again.
-Invariant: a run never waits for another one's rows, so that it gets what TensorFlow gives to a run
-that is alone until the time is over.
+In: tensors with as many rows each. Out: the batch, which run has which of its rows, and the rows
+again. Invariant: a run never waits for another one's rows, so that it gets what TensorFlow gives to
+a run that is alone until the time is over.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from flowc.errors import DeadlineExceededError, InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Extracted, Host
+from flowc.ir.lowering import Extracted
 from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 
 Array = np.ndarray[Any, Any]
 _NAMES = 'container: string = "", shared_name: string = ""'
@@ -121,12 +122,12 @@ def _check_index(c: Inference, key: int) -> None:
         raise c.fail(f"Input id should be scalar; Got: {c.inputs[key]}.")
 
 
-define(
+host_op(
     "unbatch",
     "Unbatch(batched_tensor: T, batch_index: i64, id: i64; timeout_micros: int,"
     f" {_NAMES}, T: type) -> unbatched_tensor: T",
+    _unbatched,
     infer=_infer_unbatch,
-    lowering=Host(_unbatched, "Unbatch", only_reads=True),
 )
 
 
@@ -147,10 +148,10 @@ def _infer_unbatch_grad(c: Inference) -> Dims:
     return (c.fresh("rows"), *c.dims(2)[1:])
 
 
-define(
+host_op(
     "unbatch_grad",
     "UnbatchGrad(original_input: T, batch_index: i64, grad: T, id: i64;"
     f" {_NAMES}, T: type) -> batched_grad: T",
+    _gradients_batched,
     infer=_infer_unbatch_grad,
-    lowering=Host(_gradients_batched, "UnbatchGrad", only_reads=True),
 )

@@ -13,8 +13,9 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.lowering import Extracted, Host
+from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, define, op_named
+from flowc.ops.host_ops import host_op
 from flowc.ops.state.variables import STATE
 
 
@@ -22,11 +23,13 @@ def _now(inputs: Sequence[Any], _: Sequence[DType]) -> list[Any]:
     return [np.array(time.time_ns() // 1000 / 1e6)]
 
 
-define(
+host_op(
     "clock",
     "_Clock() -> ts: f64",
+    _now,
     infer=lambda c: (),
-    lowering=Host(_now, "Timestamp"),
+    shown="Timestamp",
+    only_reads=False,
     traits=STATE,
 )
 

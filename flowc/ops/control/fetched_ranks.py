@@ -13,8 +13,7 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.ir.host_run import ChosenTensor, held
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
+from flowc.ops.host_ops import host_op
 
 
 def _chosen(inputs: Sequence[Any], _: Sequence[DType]) -> list[np.ndarray[Any, Any]]:
@@ -22,9 +21,10 @@ def _chosen(inputs: Sequence[Any], _: Sequence[DType]) -> list[np.ndarray[Any, A
     return [held(ChosenTensor.of((first if is_first else second).copy()))]
 
 
-chosen_tensor = define(
+chosen_tensor = host_op(
     "chosen_tensor",
     "_ChosenTensor(is_first: bool, first: T, second: T; T: type) -> chosen: string",
+    _chosen,
     infer=lambda c: (),
-    lowering=Host(_chosen, "Merge", only_reads=True),
+    shown="Merge",
 )

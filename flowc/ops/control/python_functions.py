@@ -26,9 +26,10 @@ from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun, held
 from flowc.ir.inference import Inference, NeedsContent
-from flowc.ir.lowering import Extracted, Host
+from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import STATE, value_of
 
@@ -88,8 +89,8 @@ def _function(run: HostRun, token: str) -> Callable[..., Any]:
     if known is None:
         raise InvalidArgumentError(
             f"ValueError: Could not find callback with key={token} in the registry.",
-            hint="the function stands in the process that built the graph: build it here, too, or "
-            "feed the tensors that the node computes",
+            hint="the function is in the process that built the graph: build the graph here, too, "
+            "or feed the tensors that the node computes",
         )
     return known.function
 
@@ -194,24 +195,30 @@ def _unknown(c: Inference) -> list[Dims]:
 
 _CALL = "(input: Tin; token: string, Tin: list(type), Tout: list(type), shapes: list(shape))"
 
-python_call = define(
+python_call = host_op(
     "python_call",
     f"_PythonCall{_CALL} -> output: Tout",
+    _called,
     infer=_infer_call,
-    lowering=Host(_called, "PyFunc", ("token",), may_block=True),
+    shown="PyFunc",
+    only_reads=False,
     traits=STATE,
 )
-pure_python_call = define(
+pure_python_call = host_op(
     "pure_python_call",
     f"_PurePythonCall{_CALL} -> output: Tout",
+    _called,
     infer=_infer_call,
-    lowering=Host(_called, "PyFuncStateless", ("token",), may_block=True),
+    shown="PyFuncStateless",
+    only_reads=False,
 )
-eager_python_call = define(
+eager_python_call = host_op(
     "eager_python_call",
     f"_EagerPythonCall{_CALL} -> output: Tout",
+    _called_with_values,
     infer=_infer_call,
-    lowering=Host(_called_with_values, "EagerPyFunc", ("token",), may_block=True),
+    shown="EagerPyFunc",
+    only_reads=False,
     traits=STATE,
 )
 

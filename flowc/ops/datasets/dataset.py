@@ -3,7 +3,7 @@
 In: what the nodes of a graph say. Out: `Items` that give elements, a few at a time. An element is a
 tuple of arrays, one for each component.
 
-Invariants: a dataset does not change; who goes through it does. `take` gives at least one item
+Invariants: a dataset is immutable; its iterators have the state. `take` gives at least one item
 until the end, and none from then on; it raises what is wrong with the next item, not with a later
 one. What is given more than once is read-only, and the last step copies it.
 
@@ -55,8 +55,8 @@ class Inner:
 
 
 class Items(ABC):
-    """Goes through a dataset once. One thread at a time. `where`: the attributes that say how far
-    it came; all else is as it was made."""
+    """An iterator over a dataset, used by one thread at a time. `where`: the attributes that are
+    its position; all others never change."""
 
     where: ClassVar[tuple[str, ...]]
 

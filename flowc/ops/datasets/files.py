@@ -124,7 +124,9 @@ def _mark_before(passed: int, found: Any) -> Mark:
     match found:
         case [int(records), int(offset)] if 0 <= records <= passed and 0 <= offset < 1 << 63:
             return Mark(records, offset)
-    raise InvalidArgumentError(f"{found} is no place in a file at or before record {passed}")
+        case _:
+            message = f"{found} is no place in a file at or before record {passed}"
+            raise InvalidArgumentError(message)
 
 
 def _failing(error: Exception) -> Iterator[Any]:

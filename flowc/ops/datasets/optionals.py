@@ -31,6 +31,7 @@ from flowc.ops.datasets.iterators import (
     results_of,
 )
 from flowc.ops.datasets.records import STATED, scalar
+from flowc.ops.host_ops import host_op
 
 EMPTY = "The given optional does not have a value."
 
@@ -86,11 +87,12 @@ define_iterator_step(
 )
 HAS_VALUE = Host(_has_value, "OptionalHasValue", only_reads=True)
 GET_VALUE = Host(_components, "OptionalGetValue", only_reads=True)
-_made = define(
+_made = host_op(
     "optional_of_components",
     "_OptionalOf(components: T; T: list(type) >= 0) -> optional: string",
+    _from_components,
     infer=scalar,
-    lowering=Host(_from_components, "OptionalFromValue", only_reads=True),
+    shown="OptionalFromValue",
 )
 _asked = define(
     "optional_is_there",

@@ -6,8 +6,9 @@ fails is raised where its result would have stood.
 
 Native code and whatever waits release Python's lock, so threads are worth it where elements take
 long and wait or compute there; where Python does the work, handing elements from thread to thread
-only adds to it. Which it is, is measured (`Pace`): until elements take more than `LONG`, who asks
-does everything; then threads are tried, and stay if asking takes less time than it took alone.
+only adds to it. Which it is, is measured (`Pace`): until elements take more than `LONG`, the
+consumer computes them; then threads are tried, and stay if asking takes less time than it took
+alone.
 """
 
 from __future__ import annotations
@@ -56,16 +57,16 @@ AUTOTUNED = 16  # elements that are ready before they are asked for, where nobod
 
 
 class Pace:
-    """How long it is from one element to the next, and so whether threads are to make them. The
-    first one compiles, and says nothing, nor do the first `lead` of threads, which begin with none
-    ready. One step of an iterator tries threads at a time. What others begin or end changes how
-    long everything takes: what was measured before does not count then, and is not compared.
+    """Measures the time from one element to the next, and decides whether threads make them. The
+    first element, which compiles, is not counted, nor are the first `lead` ones of threads, which
+    begin with none ready. One step of an iterator tries threads at a time. When another step starts
+    or stops threads, what was measured before is dropped.
 
-    What `hurries` begins at once where an element plainly takes long; else steps that it has the
-    elements from may begin first.
+    A step that `hurries` starts threads at once where an element clearly takes long; others let the
+    steps before them try first.
 
-    Without threads the median tells, as who asks may pause. With them it is the mean, without the
-    longest: several may be ready at once, and the next one be long in coming.
+    Without threads the median is compared, since the consumer may pause; with threads the mean
+    without the longest, since elements arrive in bursts.
     """
 
     def __init__(self, lead: int, trials: Trials, hurries: bool = True) -> None:
@@ -147,7 +148,7 @@ class Pace:
 
 class Workers:
     """Threads that call a function until they are closed, or it returns False. They wait for
-    `changed`, and who asks for what they make for `made`; both have one lock."""
+    `changed`, and the consumer of what they make for `made`; both have one lock."""
 
     def __init__(
         self, count: int, work: Callable[[Workers], bool], context: IterationContext, name: str
@@ -279,7 +280,7 @@ class Parallel(Items):
         return rows.batch([self._pending.popleft().result for _ in asked])
 
     def _made(self, workers: Workers, count: int, run: HostRun) -> Sequence[Any]:
-        """At most `count` results, up to one that failed. Who asks is woken once for all."""
+        """At most `count` results, up to one that failed. The consumer is woken once for all."""
         count = min(count, MOST_AWAITED)
         self._submit(workers, run, count - 1 + self._ahead(count))
         if not self._pending:
@@ -380,7 +381,7 @@ class Prefetch(SameItems):
 
 class _Prefetched(OneByOne):
     """`_ready`: elements, and faults in their places; None at the end, and where the thread has
-    left, so that who asks goes on alone."""
+    ended, after which the consumer goes on alone."""
 
     where = ("_items", "_ended")
 

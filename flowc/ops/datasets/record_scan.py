@@ -2,7 +2,7 @@
 
 In: bytes, and where a record begins in them. Out: sound records, and where the next one begins.
 Invariant: no byte is given whose checksum was not verified; the first record that has a fault, or
-is not whole, is left to who reads records one by one, and says what is wrong.
+is not whole, is left to the reader of single records, which reports the error.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from flowc.ops.datasets.dataset import (
     dataset_of,
     variant,
 )
+from flowc.ops.host_ops import host_op
 from flowc.ops.state.variables import value_of
 
 STATED = "output_types: list(type) >= 1, output_shapes: list(shape) >= 1"
@@ -135,11 +136,13 @@ def scalar(c: Inference) -> Dims:
     return ()
 
 
-dataset_node = define(
+dataset_node = host_op(
     "dataset",
     "_Dataset(inputs: T; T: list(type), op_type: string, says: string) -> handle: string",
+    _made_in_program,
     infer=scalar,
-    lowering=Host(_made_in_program, "Dataset", ("op_type", "says")),
+    shown="Dataset",
+    only_reads=False,
 )
 
 

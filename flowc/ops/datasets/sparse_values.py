@@ -222,7 +222,7 @@ def _infer_one_or_many(c: Inference) -> list[Dims]:
 
 
 def _infer_many(c: Inference) -> list[Dims]:
-    c.need_rank(0, 2, f"Shape must be rank 2 but is rank {c.rank(0)}")
+    c.need_rank(0, 2)
     _check_last(c)
     return _infer_parts(c)
 

@@ -36,7 +36,7 @@ def _infer(c: Inference) -> Dims:
         raise c.fail(f"Shape must be at least rank {rank} but is rank {len(dims)}")
     c.equal(dims[-1], 3, f"input must have 3 channels but instead has {dims[-1]} channels.")
     if len(c.inputs) > 1:
-        c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+        c.need_rank(1, 0)
     return dims
 
 
@@ -145,7 +145,7 @@ def _infer_contrast(c: Inference) -> Dims:
     if c.rank(0) < 3:
         raise c.fail(f"Shape must be at least rank 3 but is rank {c.rank(0)}")
     for i in range(1, len(c.inputs)):
-        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+        c.need_rank(i, 0)
     return c.dims(0)
 
 

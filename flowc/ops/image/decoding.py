@@ -20,6 +20,7 @@ from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.image import bmp_files, gif_files, jpeg_files, png_files
 from flowc.ops.state.variables import value_of
 
@@ -44,7 +45,7 @@ _JPEG_SETTINGS = ("channels", "ratio", "fancy_upscaling", "try_recover_truncated
 
 
 def _check(c: Inference) -> None:
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     channels = c.attrs.get("channels", 0)
     if channels not in (0, 1, 3, 4):
         raise c.fail(f"`channels` must be 0, 1, 3 or 4 but got {channels}")
@@ -62,7 +63,7 @@ def _infer_pixels(c: Inference) -> Dims:
 
 def _infer_cropped(c: Inference) -> Dims:
     _check(c)
-    c.need_rank(1, 1, f"Shape must be rank 1 but is rank {c.rank(1)}")
+    c.need_rank(1, 1)
     c.equal(c.dims(1)[0], 4)
     window = c.content(1)
     known = [] if window is None else [n for n in window[2:] if isinstance(n, int | np.integer)]
@@ -185,41 +186,43 @@ def _shape(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
 
 # -- records
 
-define(
+host_op(
     "decode_png",
     "DecodePng(contents: string; channels: int = 0, dtype: {u8, u16} = u8) -> image: dtype",
+    _decode_png,
     infer=_infer_pixels,
-    lowering=Host(_decode_png, "DecodePng", ("channels",), only_reads=True),
 )
-define(
+host_op(
     "decode_jpeg",
     f"DecodeJpeg(contents: string; {_JPEG_ATTRS}) -> image: u8",
+    _decode_jpeg,
     infer=_infer_pixels,
-    lowering=Host(_decode_jpeg, "DecodeJpeg", _JPEG_SETTINGS, only_reads=True),
+    settings=_JPEG_SETTINGS,
 )
-define(
+host_op(
     "decode_and_crop_jpeg",
     f"DecodeAndCropJpeg(contents: string, crop_window: i32; {_JPEG_ATTRS}) -> image: u8",
+    _decode_cropped,
     infer=_infer_cropped,
-    lowering=Host(_decode_cropped, "DecodeAndCropJpeg", _JPEG_SETTINGS, only_reads=True),
+    settings=_JPEG_SETTINGS,
 )
-define(
+host_op(
     "decode_gif",
     "DecodeGif(contents: string) -> image: u8",
+    _decode_gif,
     infer=_infer_frames,
-    lowering=Host(_decode_gif, "DecodeGif", only_reads=True),
 )
-define(
+host_op(
     "decode_bmp",
     "DecodeBmp(contents: string; channels: int = 0) -> image: u8",
+    _decode_bmp,
     infer=_infer_pixels,
-    lowering=Host(_decode_bmp, "DecodeBmp", ("channels",), only_reads=True),
 )
-define(
+host_op(
     "extract_jpeg_shape",
     "ExtractJpegShape(contents: string; output_type: {i32, i64} = i32) -> image_shape: output_type",
+    _shape,
     infer=lambda c: (_check(c), (3,))[1],
-    lowering=Host(_shape, "ExtractJpegShape", only_reads=True),
 )
 
 _any_image = Host(_decode_image, "DecodeImage", ("channels", "expand_animations"), only_reads=True)

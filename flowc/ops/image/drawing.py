@@ -54,8 +54,7 @@ def _infer_boxes(c: Inference) -> Dims:
     c.equal(c.dims(0)[0], c.dims(1)[0], "The batch sizes should be the same")
     c.equal(c.dims(1)[2], 4, "The size of the third dimension of the box must be 4")
     if len(c.inputs) > 2:
-        if c.rank(2) != 2:
-            raise c.fail(f"Shape must be rank 2 but is rank {c.rank(2)}")
+        c.need_rank(2, 2)
         count, size = c.dims(2)
         if isinstance(size, int) and isinstance(channels, int) and (size < channels or count == 0):
             raise c.fail(
@@ -142,15 +141,14 @@ _FILLS = {
 def _infer_projected(c: Inference) -> Dims:
     if c.rank(0) != 4:
         raise c.fail("input images must be 4-dimensional")
-    if c.rank(1) != 2:
-        raise c.fail(f"Shape must be rank 2 but is rank {c.rank(1)}")
+    c.need_rank(1, 2)
     batch, _, _, channels = c.dims(0)
     count, size = c.dims(1)
     if size != 8 or (count != 1 and count != batch):
         c.equal(size, 8, "Input transform should be num_images x 8 or 1 x 8")
         c.equal(count, batch, "Input transform should be num_images x 8 or 1 x 8")
     if len(c.inputs) > 3:
-        c.need_rank(3, 0, f"Shape must be rank 0 but is rank {c.rank(3)}")
+        c.need_rank(3, 0)
     if c.attrs["fill_mode"] not in _FILLS:
         raise c.fail(f"Invalid mode {c.attrs['fill_mode']}")
     if c.attrs["interpolation"] not in ("NEAREST", "BILINEAR"):
@@ -295,8 +293,7 @@ def _infer_glimpse(c: Inference) -> Dims:
     if c.rank(0) != 4:
         raise c.fail("input must be 4-dimensional")
     batch, _, _, channels = c.dims(0)
-    if c.rank(2) != 2:
-        raise c.fail(f"Shape must be rank 2 but is rank {c.rank(2)}")
+    c.need_rank(2, 2)
     c.equal(c.dims(2)[0], batch, "first dimension should be batch")
     c.equal(c.dims(2)[1], 2, "second dimension should be of size 2 (y,x)")
     if c.attrs["noise"] not in _NOISES:

@@ -16,9 +16,8 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.image.jpeg_files import encode_jpeg
 from flowc.ops.image.png_files import encode_png
 from flowc.ops.strings.string_values import strings_of
@@ -49,11 +48,11 @@ def _encode_png(inputs: Sequence[Any], _: Sequence[DType], *, compression: int) 
 
 
 def _infer_jpeg(c: Inference) -> Dims:
-    c.need_rank(0, 3, f"Shape must be rank 3 but is rank {c.rank(0)}")
+    c.need_rank(0, 3)
     if not 0 <= c.attrs.get("quality", 0) <= 100:
         raise c.fail(f"quality must be in [0,100], got {c.attrs['quality']}")
     if len(c.inputs) > 1:
-        c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+        c.need_rank(1, 0)
     return ()
 
 
@@ -90,32 +89,28 @@ def _encode_variable(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     return [strings_of([encode_jpeg(image, quality)], ())]
 
 
-define(
+host_op(
     "encode_png",
     "EncodePng(image: T; compression: int = -1, T: {u8, u16} = u8) -> contents: string",
+    _encode_png,
     infer=_infer_png,
-    lowering=Host(_encode_png, "EncodePng", ("compression",), only_reads=True),
 )
-define(
+host_op(
     "encode_jpeg",
     'EncodeJpeg(image: u8; format: {"", "grayscale", "rgb"} = "", quality: int = 95,'
     " progressive: bool = False, optimize_size: bool = False, chroma_downsampling: bool = True,"
     ' density_unit: {"in", "cm"} = "in", x_density: int = 300, y_density: int = 300,'
     ' xmp_metadata: string = "") -> contents: string',
+    _encode_jpeg,
     infer=_infer_jpeg,
-    lowering=Host(
-        _encode_jpeg,
-        "EncodeJpeg",
-        (
-            "format", "quality", "progressive", "optimize_size", "chroma_downsampling",
-            "density_unit", "x_density", "y_density", "xmp_metadata",
-        ),
-        only_reads=True,
+    settings=(
+        "format", "quality", "progressive", "optimize_size", "chroma_downsampling",
+        "density_unit", "x_density", "y_density", "xmp_metadata",
     ),
 )  # fmt: skip
-define(
+host_op(
     "encode_jpeg_variable_quality",
     "EncodeJpegVariableQuality(images: u8, quality: i32) -> contents: string",
+    _encode_variable,
     infer=_infer_jpeg,
-    lowering=Host(_encode_variable, "EncodeJpegVariableQuality", only_reads=True),
 )

@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]
 def _infer(c: Inference) -> Dims:
     last = len(c.inputs) - 1
     for i, rank in ((0, 4), (last - 1, 2), (last, 4)):
-        c.need_rank(i, rank, f"Shape must be rank {rank} but is rank {c.rank(i)}")
+        c.need_rank(i, rank)
     batch, *sizes, channels = c.dims(0)
     if last == 3:
         sizes = list(new_size(c, 1, "output dimensions"))

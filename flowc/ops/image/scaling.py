@@ -46,8 +46,7 @@ def _check(c: Inference) -> None:
     if c.rank(0) != 4:
         raise c.fail("input must be 4-dimensional")
     for i in (2, 3):
-        if c.rank(i) != 1:
-            raise c.fail(f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
         c.equal(c.dims(i)[0], 2)
     if c.attrs["kernel_type"] not in SHAPES:
         raise c.fail(f"Unrecognized kernel type: {c.attrs['kernel_type']}")

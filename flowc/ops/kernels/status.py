@@ -1,7 +1,7 @@
-"""How native kernels say what is wrong: a part of theirs.
+"""How native kernels report errors: a part that they call.
 
-In: the status of a run, the number of a message (`Native.errors`, from 1), what it says. Out: the
-status. Invariant: whoever calls it returns at once, or looks at the status.
+In: the status of a run, the number of a message (`Native.errors`, from 1), the numbers in it. Out:
+the status. Invariant: the caller returns at once, or checks the status.
 """
 
 from __future__ import annotations

@@ -271,8 +271,8 @@ def _subscripts(labels: str) -> str:
 
 
 def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    """The equation turned round: what flows into the output and the other input give the labels of
-    an input that they have, each once. Behind it what was broadcast is summed, what was summed is
+    """The gradient of an input is the einsum of the output's gradient and the other input, over the
+    labels of that input, each once. Behind it what was broadcast is summed, what was summed is
     broadcast, and labels that an input has twice are spread out."""
     equation = _equation_of(node, [b.rank_of(v) for v in node.inputs])
     found: list[Any] = []

@@ -25,6 +25,7 @@ from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Gradient
+from flowc.ops.host_ops import host_op
 from flowc.ops.lists.list_values import shape_shown
 from flowc.ops.queues.handles import completed
 from flowc.ops.state.variables import value_of
@@ -173,17 +174,19 @@ def _zeros(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     return [variant_of(cast(Addend, value).zeros())]
 
 
-_sum_step = define(
+_sum_step = host_op(
     "variant_sum",
     "_SumOfVariants(inputs: N*string; N: int >= 1) -> sum: string",
+    _summed,
     infer=lambda c: c.dims(0),
-    lowering=Host(_summed, "AddN", only_reads=True),
+    shown="AddN",
 )
-_zeros_step = define(
+_zeros_step = host_op(
     "variant_zeros",
     "_ZerosOfVariant(x: string) -> y: string",
+    _zeros,
     infer=lambda c: c.dims(0),
-    lowering=Host(_zeros, "ZerosLike", only_reads=True),
+    shown="ZerosLike",
 )
 
 

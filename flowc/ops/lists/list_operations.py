@@ -165,7 +165,7 @@ def resized(x: Extractor, contents: ListValue, rows: Dim) -> ListValue:
 def pushed(x: Extractor, contents: ListValue, item: Bound) -> ListValue:
     """A list with one more element at its end."""
     rows, limit = contents.rows, contents.limit
-    if x.always_runs and isinstance(rows, int) and 0 <= limit <= rows:
+    if x.is_unconditional and isinstance(rows, int) and 0 <= limit <= rows:
         raise InvalidArgumentError(FULL.format(a=rows, b=limit))
     if not isinstance(item, Value) or isinstance(contents.held, Columns):
         return _pushed_parts(x, contents, item)
@@ -423,7 +423,12 @@ def sum_of_lists(
         raise InvalidArgumentError(f"'{x.name}' adds lists to tensors")
     for one in lists[1:]:
         rows, count = lists[0].rows, one.rows
-        if x.always_runs and isinstance(rows, int) and isinstance(count, int) and rows != count:
+        if (
+            x.is_unconditional
+            and isinstance(rows, int)
+            and isinstance(count, int)
+            and rows != count
+        ):
             raise InvalidArgumentError(
                 "Trying to add two lists of tensors with different lengths. "
                 f"One is {rows} and the other is {count}"

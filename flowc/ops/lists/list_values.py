@@ -135,7 +135,7 @@ def known_numbers(x: Extractor, value: Value) -> Known:
 def known_indices(x: Extractor, indices: Value) -> list[int]:
     """Those that are known when the graph is extracted, where every run will use them: what a
     branch or loop does with them is an error only in a run that gets there."""
-    content = x.b.content(indices) if x.always_runs else None
+    content = x.b.content(indices) if x.is_unconditional else None
     if content is None:
         return []
     found = [as_dim(d) for d in content.reshape(-1)]

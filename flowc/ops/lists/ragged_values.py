@@ -43,7 +43,7 @@ def must_be_ragged(x: Extractor, contents: ListValue, given: Dims) -> bool:
     if stays_dense(contents):
         return False
     if held is None:
-        return not all(x.is_steady(d, contents.home) for d in given)
+        return not all(x.is_loop_invariant(d, contents.home) for d in given)
     return len(held) != len(given) or any(
         _differ(x, a, b, contents.home) for a, b in zip(held, given)
     )
@@ -56,7 +56,7 @@ def _differ(x: Extractor, held: Dim, given: Dim, home: Builder | None) -> bool:
     if isinstance(held, int) and isinstance(given, int):
         return True
     # What is held is a size of this iteration only where no element was put in before.
-    return not x.is_steady(given, home) or x.is_steady(held, home)
+    return not x.is_loop_invariant(given, home) or x.is_loop_invariant(held, home)
 
 
 def as_ragged(b: Builder, contents: ListValue, common: Shape, dtype: DType) -> ListValue:

@@ -51,7 +51,7 @@ def _emit_push(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
     if isinstance(item, Resource) and item.kind == "tensor_array":
         array = x.contents(item)
         assert isinstance(array, ListValue)
-        x.note_kept(stack, item)
+        x.save_resource(stack, item)
         x.replace(stack, pushed(x, contents, x.b.scalar_size(array.rows)))
         return [item]
     value = value_of(x, item)
@@ -95,7 +95,7 @@ def _array_taken(x: Extractor, stack: Resource, rows: Value) -> Resource:
             return contents
         return with_element(inner.b, contents, element, last.dtype)
 
-    return x.kept_in(stack, make)
+    return x.restored_resource(stack, make)
 
 
 def _emit_close(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:

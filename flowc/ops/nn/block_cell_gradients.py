@@ -189,7 +189,7 @@ _SERIES = (1, *range(9, 18))
 
 def _infer_block(c: Inference) -> list[Dims]:
     for i in _SERIES:
-        c.need_rank(i, 3, f"Shape must be rank 3 but is rank {c.rank(i)}")
+        c.need_rank(i, 3)
     return [c.dims(i) for i in range(1, 9)]
 
 

@@ -61,8 +61,9 @@ def met(
 
 
 def parts_met(x: np.ndarray, window: SlidingWindow, outside: Any = 0) -> Iterator[np.ndarray]:
-    """What those elements of an undilated window meet that meet the image at all, one element an
-    output: a window may be far larger than the image, and its padding with it."""
+    """The pixels that each element of an undilated window reads, one for each output, of those
+    elements that reach the image at all: a window, and its padding, may be far larger than the
+    image."""
     output = known(window.output)
     pads, elements = [(0, 0)], []
     for size, k, stride, pair, n in zip(

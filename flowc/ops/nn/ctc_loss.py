@@ -4,8 +4,8 @@ In: logits [time, batch, classes], of which the last class is the blank, labels 
 [batch, position], how many steps each sequence has. Out: for each sequence minus the logarithm of
 the probability that its logits spell its labels, and that number's derivatives. Invariants: steps
 behind a sequence's end have no part in it; where no path has a probability above 0, the loss is
-infinite and the gradient is the softmax. Labels from the blank's on are none, and where no other is
-left, the path of blanks may end a step early, as TensorFlow has it. Source: Graves et al.,
+infinite and the gradient is the softmax. Labels not below the blank are ignored; where no others
+are left, the path of blanks may end a step early, as in TensorFlow. Source: Graves et al.,
 "Connectionist temporal classification" (2006), equations 5.9 to 5.16.
 """
 

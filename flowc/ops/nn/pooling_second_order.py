@@ -1,5 +1,5 @@
-"""Gradients of max pooling by other inputs: of positions that are known, of windows that are
-inputs; and the gradients of such gradients.
+"""Gradients of max pooling in its other forms (positions given, windows as inputs), and the
+gradients of those gradients.
 
 In: images, their maxima, gradients. Out: gradients in the image's shape, or in that of the maxima.
 Invariant: a gradient of a gradient is what lies at the first element that equals the maximum; where

@@ -62,7 +62,7 @@ def _as_output(b: Builder, term: NodeTerm, wanted: Value) -> Value:
 def need_scalars(c: Inference, first: int, stop: int | None = None) -> None:
     """Both ends of ranges are scalars."""
     for i in range(first, len(c.inputs) if stop is None else stop):
-        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+        c.need_rank(i, 0)
 
 
 def ranged(dims: Dims) -> list[Dims]:

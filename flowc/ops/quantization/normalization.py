@@ -48,7 +48,7 @@ def _batch_norm(k: Any, operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
 
 def _infer_instance_norm(c: Inference) -> list[Dims]:
     attrs = c.attrs
-    c.need_rank(0, 4, f"Shape must be rank 4 but is rank {c.rank(0)}")
+    c.need_rank(0, 4)
     for i, name in ((1, "x_min"), (2, "x_max")):
         c.need_rank(i, 0, f"`{name}` must be rank 0 but is rank {c.rank(i)}")
     least, most = attrs["given_y_min"], attrs["given_y_max"]

@@ -41,9 +41,9 @@ def _check_axis(c: Inference) -> Dims:
         )
     for i in (1, 2):
         if axis == -1:
-            c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+            c.need_rank(i, 0)
         else:
-            c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+            c.need_rank(i, 1)
             c.equal(c.dims(0)[axis], c.dims(i)[0])
     return c.dims(1)
 

@@ -94,7 +94,7 @@ define_formula(
 def _infer_channels(c: Inference) -> list[Dims]:
     c.need_rank(0, 4, "Input must have rank 4")
     for i in (1, 2):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
         c.equal(c.dims(0)[3], c.dims(i)[0])
     need_scalars(c, 3)
     return ranged(c.dims(0))

@@ -1,8 +1,8 @@
 """Accumulators of gradients: ConditionalAccumulator and SparseConditionalAccumulator.
 
 In: gradients, each with the step that it was computed for. Out: their mean or sum, once there are
-enough. Invariants: what is older than the accumulator's step is dropped; who takes makes the next
-step begin.
+enough. Invariants: what is older than the accumulator's step is dropped; taking begins the next
+step.
 """
 
 from __future__ import annotations

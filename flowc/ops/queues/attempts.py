@@ -1,4 +1,4 @@
-"""Who waits for room in a queue and who for elements, in the order in which they came.
+"""The runs that wait for room in a queue, and those that wait for elements, in order of arrival.
 
 In: attempts to put elements in, to take them out, and to close. Out: each is done or fails, and its
 thread is woken. Invariant: of those that wait at one end only the first makes progress, as in

@@ -88,7 +88,7 @@ def handle_of(text: bytes) -> Handle:
         return Handle(op, node, attrs)
     except (TypeError, ValueError):
         raise InvalidArgumentError(
-            f"{text[:80]!r} names no state of a Session: its op was fed, or is none of a handle"
+            f"{text[:80]!r} names no state of a Session: it was fed, or no op of a state made it"
         ) from None
 
 

@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 
 
 class MutexLock:
-    """Who has a mutex."""
+    """The holder of a mutex."""
 
     kind = "tensorflow::Mutex::SharedLockReleaser"
 

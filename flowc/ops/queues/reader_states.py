@@ -3,7 +3,7 @@
 In: names of files, from a queue. Out: (key, value) of one record after another. Invariants: one run
 reads at a time, and others wait their turn; a file that cannot be opened is passed over once its
 error was raised; memory is bounded, whatever the files hold; no file is open behind its last
-record, nor once the Session is closed and who reads has had its turn.
+record, nor once the Session is closed and the last reader has finished.
 """
 
 from __future__ import annotations

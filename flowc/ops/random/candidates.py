@@ -294,7 +294,7 @@ def _emit_all(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
 
 
 def _infer(c: Inference) -> list[Dims]:
-    c.need_rank(0, 2, f"Shape must be rank 2 but is rank {c.rank(0)}")
+    c.need_rank(0, 2)
     rows, columns = c.dims(0)
     wanted, count = c.attrs["num_true"], c.attrs["num_sampled"]
     fault = f"true_classes must have num_true columns, expected: {columns} was: {wanted}"
@@ -333,8 +333,7 @@ for _name, _emitter, _attrs in (
 
 
 def _infer_hits(c: Inference) -> list[Dims]:
-    c.need_rank(0, 2, f"Shape must be rank 2 but is rank {c.rank(0)}")
-    c.need_rank(1, 1, f"Shape must be rank 1 but is rank {c.rank(1)}")
+    c.need_ranks(2, 1)
     found: Dims = (c.fresh("hits", c.inputs[0].size),)
     return [found, found, found]
 

@@ -18,9 +18,10 @@ from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.dims import minimum
 from flowc.ir.host_run import held
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Decompose, Host
+from flowc.ir.lowering import Decompose
 from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.random.candidates import words_of
 
 if TYPE_CHECKING:
@@ -125,11 +126,11 @@ def _infer_chain(c: Inference) -> Dims:
     return ()
 
 
-define(
+host_op(
     "kmc2_chain_initialization",
     "KMC2ChainInitialization(distances: f32, seed: i64) -> index: i64",
+    _chain,
     infer=_infer_chain,
-    lowering=Host(_chain, "KMC2ChainInitialization", only_reads=True),
 )
 
 
@@ -177,10 +178,10 @@ def _draw(draws: _Draws, sums: Array, chosen: Sequence[int]) -> int:
     return next(k for k in range(len(sums)) if k not in chosen)
 
 
-define(
+host_op(
     "kmeans_plus_plus_initialization",
     "KmeansPlusPlusInitialization(points: f32, num_to_sample: i64, seed: i64,"
     " num_retries_per_sample: i64) -> samples: f32",
+    _start,
     infer=_infer_start,
-    lowering=Host(_start, "KmeansPlusPlusInitialization", only_reads=True),
 )

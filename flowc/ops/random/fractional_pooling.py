@@ -58,7 +58,7 @@ def _pooled_dims(dims: Dims, ratios: Sequence[float], node: str | None) -> tuple
 
 def _infer(c: Inference) -> list[Dims]:
     ratios = c.attrs["pooling_ratio"]
-    c.need_rank(0, 4, f"Shape must be rank 4 but is rank {c.rank(0)}")
+    c.need_rank(0, 4)
     if len(ratios) != 4:
         raise c.fail("pooling_ratio field must specify 4 dimensions")
     if min(ratios) < 1:
@@ -197,7 +197,7 @@ define(
 
 
 def _check_sequences(c: Inference, dims: Dims, dy: int, first: int) -> Dims:
-    c.need_rank(dy, 4, f"Shape must be rank 4 but is rank {c.rank(dy)}")
+    c.need_rank(dy, 4)
     for i in (first, first + 1):
         side = "row" if i == first else "col"
         fault = f"{side}_pooling_sequence must be a vector, received shape {list(c.dims(i))}"
@@ -263,7 +263,7 @@ def _max_grad(x: Any, _: Any, dy: Any, rows: Any, columns: Any, *, overlapping: 
 
 
 def _infer_max_grad(c: Inference) -> Dims:
-    c.need_rank(0, 4, f"Shape must be rank 4 but is rank {c.rank(0)}")
+    c.need_rank(0, 4)
     c.match_dims(c.dims(2), c.dims(1), "orig_output and out_backprop must have the same shape")
     return _check_sequences(c, c.dims(0), 2, 3)
 

@@ -49,7 +49,8 @@ REALS = "{f16, f32, f64, i32, i64}"
 
 
 class Stream:
-    """What one number is made of: pairs from counter to counter, the second of each first."""
+    """The random words of one number: pairs of them, counter by counter, the second of a pair
+    first."""
 
     def __init__(
         self, key: Array, counter: Array, number: int, apart: int = kernels.RESERVED

@@ -17,9 +17,8 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.strings.numbers import as_numbers
 
 Array = np.ndarray[Any, Any]
@@ -141,17 +140,12 @@ def _infer(c: Inference) -> list[Dims]:
     return [c.dims(0)] * count
 
 
-define(
+host_op(
     "decode_csv",
     "DecodeCSV(records: string, record_defaults: OUT_TYPE; OUT_TYPE: list({f32, f64, i32, i64,"
     ' string}) >= 1, field_delim: string = ",", use_quote_delim: bool = True, na_value: string ='
     ' "", select_cols: list(int) = []) -> output: OUT_TYPE',
+    _decode,
     infer=_infer,
-    lowering=Host(
-        _decode,
-        "DecodeCSV",
-        ("field_delim", "use_quote_delim", "na_value", "select_cols"),
-        only_reads=True,
-    ),
     traits=frozenset({"by_element"}),
 )

@@ -19,9 +19,8 @@ from flowc.errors import FailedPreconditionError, OpError, PermissionDeniedError
 from flowc.ir.capability import FILES
 from flowc.ir.host_run import HostRun
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.state.variables import STATE
 from flowc.ops.strings.string_values import strings_of
 from flowc.records.byte_stream import data_of
@@ -70,7 +69,7 @@ def _match(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[A
 
 def _infer_scalars(c: Inference) -> list[Dims]:
     for i in range(len(c.inputs)):
-        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+        c.need_rank(i, 0)
     return []
 
 
@@ -85,27 +84,27 @@ def _infer_match(c: Inference) -> Dims:
     return (c.fresh("files"),)
 
 
-define(
+host_op(
     "read_file",
     "ReadFile(filename: string) -> contents: string",
+    _read,
     infer=_infer_read,
-    lowering=Host(_read, "ReadFile", may_block=True, only_reads=True),
     traits=STATE | {"may_block"},
     capability=FILES,
 )
-define(
+host_op(
     "write_file",
     "WriteFile(filename: string, contents: string)",
+    _write,
     infer=_infer_scalars,
-    lowering=Host(_write, "WriteFile", may_block=True, only_reads=True),
     traits=STATE | {"may_block"},
     capability=FILES,
 )
-define(
+host_op(
     "matching_files",
     "MatchingFiles(pattern: string) -> filenames: string",
+    _match,
     infer=_infer_match,
-    lowering=Host(_match, "MatchingFiles", may_block=True, only_reads=True),
     traits=STATE | {"may_block"},
     capability=FILES,
 )

@@ -17,9 +17,8 @@ from flowc.encoding.example_parts import Parts, example_parts, lone_values
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostRun
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.records.example_scan import scanned_features
 from flowc.ops.records.features import (
     KINDS,
@@ -212,7 +211,7 @@ def _infer_examples(c: Inference) -> list[Dims]:
 
 def _infer_batch(c: Inference) -> list[Dims]:
     shapes = c.attrs["dense_shapes"]
-    c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
+    c.need_rank(0, 1)
     sparse = len(c.inputs) - 2 - 2 * len(shapes)
     for i in range(2, 2 + sparse + len(shapes)):
         c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}: a key is one string")
@@ -220,7 +219,7 @@ def _infer_batch(c: Inference) -> list[Dims]:
 
 
 def _infer_single(c: Inference) -> list[Dims]:
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     found = sparse_dims(c, c.attrs["num_sparse"], 1, c.attrs["sparse_types"])
     if len(c.attrs["sparse_keys"]) != c.attrs["num_sparse"]:
         raise c.fail("as many sparse keys as num_sparse says are expected")
@@ -289,7 +288,7 @@ def _parse_single(
     return parsed(inputs[0], (), wanted, run)
 
 
-define(
+host_op(
     "parse_example_v2",
     "ParseExampleV2(serialized: string, names: string, sparse_keys: string, dense_keys: string,"
     f" ragged_keys: string, dense_defaults: Tdense; Tdense: list({_TYPES}), num_sparse: int >= 0,"
@@ -297,37 +296,25 @@ define(
     " ragged_split_types: list({i32, i64}), dense_shapes: list(shape)) -> sparse_indices:"
     " num_sparse*i64, sparse_values: sparse_types, sparse_shapes: num_sparse*i64, dense_values:"
     " Tdense, ragged_values: ragged_value_types, ragged_row_splits: ragged_split_types",
+    _parse_examples,
     infer=_infer_examples,
-    lowering=Host(
-        _parse_examples,
-        "ParseExampleV2",
-        ("num_sparse", "dense_shapes"),
-        may_block=True,
-        only_reads=True,
-    ),
 )
-define(
+host_op(
     "parse_example",
     "ParseExample(serialized: string, names: string, sparse_keys: Nsparse*string, dense_keys:"
     " Ndense*string, dense_defaults: Tdense; Nsparse: int >= 0, Ndense: int >= 0, sparse_types:"
     f" list({_TYPES}), Tdense: list({_TYPES}), dense_shapes: list(shape)) -> sparse_indices:"
     " Nsparse*i64, sparse_values: sparse_types, sparse_shapes: Nsparse*i64, dense_values: Tdense",
+    _parse_batch,
     infer=_infer_batch,
-    lowering=Host(_parse_batch, "ParseExample", ("dense_shapes",), may_block=True, only_reads=True),
 )
-define(
+host_op(
     "parse_single_example",
     "ParseSingleExample(serialized: string, dense_defaults: Tdense; num_sparse: int >= 0,"
     " sparse_keys: list(string), dense_keys: list(string), sparse_types:"
     f" list({_TYPES}), Tdense: list({_TYPES}), dense_shapes: list(shape)) -> sparse_indices:"
     " num_sparse*i64, sparse_values: sparse_types, sparse_shapes: num_sparse*i64, dense_values:"
     " Tdense",
+    _parse_single,
     infer=_infer_single,
-    lowering=Host(
-        _parse_single,
-        "ParseSingleExample",
-        ("num_sparse", "sparse_keys", "dense_keys", "dense_shapes"),
-        may_block=True,
-        only_reads=True,
-    ),
 )

@@ -18,9 +18,8 @@ from flowc.dtypes import DType
 from flowc.encoding.example_parts import Parts, features_of, sequence_parts
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.records.features import Array, Values, Wanted, read_values
 from flowc.ops.records.parse_examples import (
     ExampleBatch,
@@ -245,7 +244,7 @@ def _infer_attrs(c: Inference) -> list[Dims]:
 
 def _infer_single(c: Inference) -> list[Dims]:
     a = c.attrs
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     shapes = a["feature_list_dense_shapes"]
     context = len(a["context_sparse_types"]), a["context_dense_shapes"], 0
     found = _dims(c, (), context, (len(a["feature_list_sparse_types"]), shapes, 0))
@@ -379,7 +378,7 @@ _COUNTS = ", ".join(f"{name}: int >= 0 = 0" for name in (
 _KEYS = ("context_sparse_keys", "context_dense_keys", "feature_list_sparse_keys",
          "feature_list_dense_keys")  # fmt: skip
 
-define(
+host_op(
     "parse_sequence_example_v2",
     "ParseSequenceExampleV2(serialized: string, debug_name: string, context_sparse_keys: string,"
     " context_dense_keys: string, context_ragged_keys: string, feature_list_sparse_keys: string,"
@@ -395,52 +394,28 @@ define(
     " feature_list_ragged_value_types, feature_list_ragged_outer_splits:"
     " feature_list_ragged_split_types, feature_list_ragged_inner_splits:"
     " feature_list_ragged_split_types",
+    _parse_keys,
     infer=_infer_keys,
-    lowering=Host(
-        _parse_keys,
-        "ParseSequenceExampleV2",
-        (
-            "Ncontext_sparse",
-            "Nfeature_list_sparse",
-            "context_dense_shapes",
-            "feature_list_dense_shapes",
-        ),
-    ),
+    only_reads=False,
 )
-define(
+host_op(
     "parse_sequence_example",
     "ParseSequenceExample(serialized: string, debug_name: string, context_dense_defaults:"
     " Tcontext_dense; feature_list_dense_missing_assumed_empty: list(string),"
     f" {', '.join(f'{key}: list(string)' for key in _KEYS)}, {_COUNTS}, {_LISTS}, {_SHAPES}) ->"
     f" {_CONTEXT}, {_SPARSE_LISTS}, feature_list_dense_lengths: Nfeature_list_dense*i64",
+    _parse_attrs,
     infer=_infer_attrs,
-    lowering=Host(
-        _parse_attrs,
-        "ParseSequenceExample",
-        (
-            "feature_list_dense_missing_assumed_empty",
-            *_KEYS,
-            "context_dense_shapes",
-            "feature_list_dense_shapes",
-        ),
-    ),
+    only_reads=False,
 )
-define(
+host_op(
     "parse_single_sequence_example",
     "ParseSingleSequenceExample(serialized: string, feature_list_dense_missing_assumed_empty:"
     " string, context_sparse_keys: Ncontext_sparse*string, context_dense_keys:"
     " Ncontext_dense*string, feature_list_sparse_keys: Nfeature_list_sparse*string,"
     " feature_list_dense_keys: Nfeature_list_dense*string, context_dense_defaults: Tcontext_dense,"
     f" debug_name: string; {_COUNTS}, {_LISTS}, {_SHAPES}) -> {_CONTEXT}, {_SPARSE_LISTS}",
+    _parse_single,
     infer=_infer_single,
-    lowering=Host(
-        _parse_single,
-        "ParseSingleSequenceExample",
-        (
-            "context_sparse_types",
-            "feature_list_sparse_types",
-            "context_dense_shapes",
-            "feature_list_dense_shapes",
-        ),
-    ),
+    only_reads=False,
 )

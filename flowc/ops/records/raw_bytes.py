@@ -22,6 +22,7 @@ from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import value_of
 from flowc.ops.strings.string_values import as_array, check_count, strings_of
@@ -64,11 +65,11 @@ def _decode_raw(
     return [found.reshape(*texts.shape, size // dtype.size)]
 
 
-define(
+host_op(
     "decode_raw",
     f"DecodeRaw(bytes: string; out_type: {_RAW}, little_endian: bool = True) -> output: out_type",
+    _decode_raw,
     infer=lambda c: (*c.dims(0), c.fresh("n")),
-    lowering=Host(_decode_raw, "DecodeRaw", ("little_endian",), only_reads=True),
     traits=frozenset({"by_element"}),
 )
 
@@ -91,7 +92,7 @@ def _decode_padded(
 
 
 def _infer_padded(c: Inference) -> Dims:
-    c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+    c.need_rank(1, 0)
     known, size = c.content(1), c.attrs["out_type"].size
     if known is not None and isinstance(length := known[()], int | np.integer) and length > 0:
         if length % size:
@@ -100,12 +101,12 @@ def _infer_padded(c: Inference) -> Dims:
     return (*c.dims(0), c.fresh("n"))
 
 
-define(
+host_op(
     "decode_padded_raw",
     f"DecodePaddedRaw(input_bytes: string, fixed_length: i32; out_type: {_PADDED}, little_endian:"
     " bool = True) -> output: out_type",
+    _decode_padded,
     infer=_infer_padded,
-    lowering=Host(_decode_padded, "DecodePaddedRaw", ("little_endian",), only_reads=True),
     traits=frozenset({"by_element"}),
 )
 
@@ -134,11 +135,11 @@ def _decode_compressed(
     return [strings_of(rows, texts.shape)]
 
 
-define(
+host_op(
     "decode_compressed",
     'DecodeCompressed(bytes: string; compression_type: string = "") -> output: string',
+    _decode_compressed,
     infer=lambda c: c.dims(0),
-    lowering=Host(_decode_compressed, "DecodeCompressed", ("compression_type",), only_reads=True),
 )
 
 
@@ -151,11 +152,11 @@ def _serialize(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     return [strings_of([tensor_bytes(as_array(inputs[0]))], ())]
 
 
-define(
+host_op(
     "serialize_tensor",
     "SerializeTensor(tensor: T; T: type) -> serialized: string",
+    _serialize,
     infer=lambda c: (),
-    lowering=Host(_serialize, "SerializeTensor", only_reads=True),
 )
 
 
@@ -231,9 +232,9 @@ def _decode_json(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     return [strings_of(found, texts.shape)]
 
 
-define(
+host_op(
     "decode_json_example",
     "DecodeJSONExample(json_examples: string) -> binary_examples: string",
+    _decode_json,
     infer=lambda c: c.dims(0),
-    lowering=Host(_decode_json, "DecodeJSONExample", only_reads=True),
 )

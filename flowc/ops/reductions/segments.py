@@ -37,8 +37,8 @@ _FLOAT = "{f32, f64, bf16, f16}"
 
 
 def check_segment(ids, row, rows, segments, status):
-    """A part of the kernels: segments are in order, and in range. Of two faults it tells that which
-    a walk from segment to segment meets first."""
+    """A part of the kernels: segments are in order, and in range. Of two faults it reports the one
+    that a walk from segment to segment meets first."""
     if row > 0 and ids[row] < ids[row - 1]:
         status[0] = 2
     elif ids[row] < 0 or ids[row] >= segments:

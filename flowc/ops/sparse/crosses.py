@@ -21,10 +21,9 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import held, scalar_of, vector_of
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.ragged import check_splits
+from flowc.ops.host_ops import host_op
 from flowc.ops.strings.hashes import fingerprints, sip_hashes
 from flowc.ops.strings.string_values import check_count
 
@@ -233,32 +232,27 @@ def _infer(c: Inference) -> list[Dims]:
 _COLUMNS = "indices: N*i64, values: sparse_types, shapes: N*i64, dense_inputs: dense_types"
 _TYPES = "sparse_types: list({i64, string}) >= 0, dense_types: list({i64, string}) >= 0"
 
-define(
+host_op(
     "sparse_cross",
     f"SparseCross({_COLUMNS}; N: int >= 0, hashed_output: bool, num_buckets: int >= 0,"
     f" hash_key: int, {_TYPES}, out_type: {{i64, string}}, internal_type: {{i64, string}}) ->"
     " output_indices: i64, output_values: out_type, output_shape: i64",
+    _cross,
     infer=_infer,
-    lowering=Host(
-        _cross,
-        "SparseCross",
-        ("N", "num_buckets", "hash_key"),
-        only_reads=True,
-    ),
 )
-define(
+host_op(
     "sparse_cross_v2",
     f"SparseCrossV2({_COLUMNS}, sep: string; N: int >= 0, {_TYPES}) -> output_indices: i64,"
     " output_values: string, output_shape: i64",
+    _cross_words,
     infer=_infer,
-    lowering=Host(_cross_words, "SparseCrossV2", ("N",), only_reads=True),
 )
-define(
+host_op(
     "sparse_cross_hashed",
     f"SparseCrossHashed({_COLUMNS}, num_buckets: i64, strong_hash: bool, salt: i64; N: int >= 0,"
     f" {_TYPES}) -> output_indices: i64, output_values: i64, output_shape: i64",
+    _cross_hashes,
     infer=_infer,
-    lowering=Host(_cross_hashes, "SparseCrossHashed", ("N",), only_reads=True),
 )
 
 
@@ -330,7 +324,7 @@ def _infer_ragged(c: Inference) -> list[Dims]:
     return [(c.fresh("n"),), (rows,)]
 
 
-define(
+host_op(
     "ragged_cross",
     "RaggedCross(ragged_values: ragged_values_types, ragged_row_splits: ragged_splits_types,"
     " sparse_indices: Nsparse*i64, sparse_values: sparse_values_types, sparse_shape: Nsparse*i64,"
@@ -339,11 +333,6 @@ define(
     " ragged_splits_types: list({i32, i64}) >= 0, sparse_values_types: list({i64, string}) >= 0,"
     " dense_types: list({i64, string}) >= 0, out_values_type: {i64, string}, out_row_splits_type:"
     " {i32, i64}) -> output_values: out_values_type, output_row_splits: out_row_splits_type",
+    _cross_ragged,
     infer=_infer_ragged,
-    lowering=Host(
-        _cross_ragged,
-        "RaggedCross",
-        ("Nsparse", "ragged_values_types", "input_order", "num_buckets", "hash_key"),
-        only_reads=True,
-    ),
 )

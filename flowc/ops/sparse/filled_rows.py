@@ -14,9 +14,8 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.sparse.sparse_places import Array, check_sparse, results
 from flowc.ops.strings.string_values import check_count
 
@@ -46,7 +45,7 @@ def _fill_rows(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 def _infer_fill_rows(c: Inference) -> list[Dims]:
     check_sparse(c, 0, 1, 2)
-    c.need_rank(3, 0, f"Shape must be rank 0 but is rank {c.rank(3)}")
+    c.need_rank(3, 0)
     sizes = c.content(2)
     rows = c.fresh("rows") if sizes is None or c.dims(2)[0] == 0 else sizes[0]
     if isinstance(rows, np.integer):
@@ -60,12 +59,12 @@ def _fill_rows_gradient(b: Any, node: Any, _: Any, dy: Any, *rest: Any) -> Any:
     return None, to_values, None, to_default
 
 
-define(
+host_op(
     "sparse_fill_empty_rows",
     "SparseFillEmptyRows(indices: i64, values: T, dense_shape: i64, default_value: T; T: type) ->"
     " output_indices: i64, output_values: T, empty_row_indicator: bool, reverse_index_map: i64",
+    _fill_rows,
     infer=_infer_fill_rows,
-    lowering=Host(_fill_rows, "SparseFillEmptyRows", only_reads=True),
     gradient=_fill_rows_gradient,
 )
 
@@ -82,12 +81,12 @@ def _fill_rows_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     return results(dy[places], np.asarray(dy[~visited].sum(), dy.dtype))
 
 
-define(
+host_op(
     "sparse_fill_empty_rows_grad",
     "SparseFillEmptyRowsGrad(reverse_index_map: i64, grad_values: T; T: type) -> d_values: T,"
     " d_default_value: T",
+    _fill_rows_grad,
     infer=lambda c: [c.dims(0), ()],
-    lowering=Host(_fill_rows_grad, "SparseFillEmptyRowsGrad", only_reads=True),
     aliases=("RaggedFillEmptyRowsGrad",),
 )
 
@@ -125,12 +124,12 @@ def _fill_ragged_gradient(b: Any, node: Any, _: Any, dy: Any, *rest: Any) -> Any
     return None, to_values, None, to_default
 
 
-define(
+host_op(
     "ragged_fill_empty_rows",
     "RaggedFillEmptyRows(value_rowids: i64, values: T, nrows: i64, default_value: T; T: type) ->"
     " output_value_rowids: i64, output_values: T, empty_row_indicator: bool,"
     " reverse_index_map: i64",
+    _fill_ragged_rows,
     infer=_infer_fill_ragged,
-    lowering=Host(_fill_ragged_rows, "RaggedFillEmptyRows", only_reads=True),
     gradient=_fill_ragged_gradient,
 )

@@ -15,9 +15,8 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.sparse.sparse_places import check_places, check_sparse
 
 Array = np.ndarray[Any, Any]
@@ -132,7 +131,7 @@ for _tf_name, _inputs, _function in (
     ("DenseToSparse", f"set1: T, {_SPARSE.format(2)}", _dense_sparse),
     ("SparseToSparse", f"{_SPARSE.format(1)}, {_SPARSE.format(2)}", _sparse_sparse),
 ):
-    define(
+    host_op(
         {
             "DenseToDense": "dense_to_dense_sets",
             "DenseToSparse": "dense_to_sparse_sets",
@@ -140,13 +139,8 @@ for _tf_name, _inputs, _function in (
         }[_tf_name],
         f"{_tf_name}SetOperation({_inputs}; {_SETTINGS}) -> result_indices: i64,"
         " result_values: T, result_shape: i64",
+        _function,
         infer=_infer_operation(_tf_name),
-        lowering=Host(
-            _function,
-            f"{_tf_name}SetOperation",
-            ("set_operation", "validate_indices"),
-            only_reads=True,
-        ),
     )
 
 
@@ -172,12 +166,12 @@ def _infer_size(c: Inference) -> Dims:
     return tuple(c.fresh("n") for _ in range(rank - 1))
 
 
-define(
+host_op(
     "set_size",
     "SetSize(set_indices: i64, set_values: T, set_shape: i64; validate_indices: bool = True, T:"
     f" {TYPES}) -> size: i32",
+    _set_size,
     infer=_infer_size,
-    lowering=Host(_set_size, "SetSize", ("validate_indices",), only_reads=True),
 )
 
 
@@ -228,7 +222,7 @@ def _sparse_bincount(
 
 
 def _size_of(c: Inference, i: int) -> Any:
-    c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+    c.need_rank(i, 0)
     known = c.content(i)
     if known is None:
         return c.fresh("size")
@@ -246,12 +240,12 @@ def _infer_sparse_bincount(c: Inference) -> Dims:
     return (size,) if c.dims(2)[0] == 1 else (c.fresh("rows"), size)
 
 
-define(
+host_op(
     "sparse_bincount",
     "SparseBincount(indices: i64, values: Tidx, dense_shape: i64, size: Tidx, weights: T; Tidx:"
     " {i32, i64}, T: {i32, i64, f32, f64}, binary_output: bool = False) -> output: T",
+    _sparse_bincount,
     infer=_infer_sparse_bincount,
-    lowering=Host(_sparse_bincount, "SparseBincount", ("binary_output",), only_reads=True),
 )
 
 
@@ -280,18 +274,18 @@ def _ragged_bincount(
 
 
 def _infer_ragged_bincount(c: Inference) -> Dims:
-    c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
+    c.need_rank(0, 1)
     if c.dims(0)[0] == 0:
         raise c.fail("Splits must be non-empty")
     return (c.dims(0)[0] - 1, _size_of(c, 2))
 
 
-define(
+host_op(
     "ragged_bincount",
     "RaggedBincount(splits: i64, values: Tidx, size: Tidx, weights: T; Tidx: {i32, i64}, T: {i32,"
     " i64, f32, f64}, binary_output: bool = False) -> output: T",
+    _ragged_bincount,
     infer=_infer_ragged_bincount,
-    lowering=Host(_ragged_bincount, "RaggedBincount", ("binary_output",), only_reads=True),
 )
 
 
@@ -402,15 +396,10 @@ for _word, _inputs, _function, _rank in (
     ("Sparse", "indices: i64, values: T, dense_shape: i64", _sparse_count, _rank_of_sparse),
     ("Ragged", "splits: i64, values: T", _ragged_count, lambda c: 2),
 ):
-    define(
+    host_op(
         f"{_word.lower()}_counts",
         f"{_word}CountSparseOutput({_inputs}, weights: output_type; {_COUNTS}) ->"
         " output_indices: i64, output_values: output_type, output_dense_shape: i64",
+        _function,
         infer=lambda c, rank=_rank: _infer_counts(c, rank(c)),
-        lowering=Host(
-            _function,
-            f"{_word}CountSparseOutput",
-            ("minlength", "maxlength", "binary_output"),
-            only_reads=True,
-        ),
     )

@@ -23,8 +23,7 @@ from flowc.ops.sparse.sparse_places import NUMERIC, check_sparse
 
 def _infer_product(c: Inference) -> Dims:
     check_sparse(c, 0, 1, 2)
-    if c.rank(3) != 2:
-        raise c.fail(f"Shape must be rank 2 but is rank {c.rank(3)}")
+    c.need_rank(3, 2)
     sizes = c.need_sizes(2)
     if len(sizes) != 2:
         raise c.fail("Tensor 'a_shape' must have 2 elements")

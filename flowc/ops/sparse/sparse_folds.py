@@ -14,9 +14,8 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.inference import Inference, NeedsContent, OpenShapes
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.sparse.sparse_places import (
     NUMERIC,
     ORDERED,
@@ -142,23 +141,19 @@ def _sum_gradient(b: Any, node: Any, dy: Any) -> Any:
 
 _FOLD = "input_indices: i64, input_values: T, input_shape: i64, reduction_axes: i32"
 for _word, _choose, _kinds in (("Sum", np.add, NUMERIC), ("Max", np.maximum, ORDERED)):
-    define(
+    host_op(
         f"sparse_reduce_{_word.lower()}",
         f"SparseReduce{_word}({_FOLD}; keep_dims: bool = False, T: {_kinds}) -> output: T",
+        _dense_fold(_choose),
         infer=_infer_dense_fold,
-        lowering=Host(
-            _dense_fold(_choose), f"SparseReduce{_word}", ("keep_dims",), only_reads=True
-        ),
         gradient=_sum_gradient if _choose is np.add else None,
     )
-    define(
+    host_op(
         f"sparse_reduce_{_word.lower()}_sparse",
         f"SparseReduce{_word}Sparse({_FOLD}; keep_dims: bool = False, T: {_kinds}) ->"
         " output_indices: i64, output_values: T, output_shape: i64",
+        _sparse_fold(_choose),
         infer=_infer_sparse_fold,
-        lowering=Host(
-            _sparse_fold(_choose), f"SparseReduce{_word}Sparse", ("keep_dims",), only_reads=True
-        ),
     )
 
 
@@ -199,11 +194,11 @@ def _infer_softmax(c: Inference) -> Dims:
     return c.dims(1)
 
 
-define(
+host_op(
     "sparse_softmax",
     "SparseSoftmax(sp_indices: i64, sp_values: T, sp_shape: i64; T: {f16, f32, f64}) -> output: T",
+    _softmax,
     infer=_infer_softmax,
-    lowering=Host(_softmax, "SparseSoftmax", only_reads=True),
     gradient=_softmax_gradient,
 )
 
@@ -263,11 +258,11 @@ for _word, _combine, _gradient in (
     ("Mul", np.multiply, _mul_gradient),
     ("Div", _quotient, _div_gradient),
 ):
-    define(
+    host_op(
         f"sparse_dense_cwise_{_word.lower()}",
         f"SparseDenseCwise{_word}(sp_indices: i64, sp_values: T, sp_shape: i64, dense: T;"
         f" T: {NUMERIC}) -> output: T",
+        _with_dense(_combine),
         infer=_infer_with_dense,
-        lowering=Host(_with_dense(_combine), f"SparseDenseCwise{_word}", only_reads=True),
         gradient=_gradient,
     )

@@ -14,9 +14,8 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.sparse.sparse_places import (
     NUMERIC,
     ORDERED,
@@ -24,7 +23,6 @@ from flowc.ops.sparse.sparse_places import (
     check_sparse,
     found_in,
     need_as_many,
-    need_ranks,
     numbered,
     results,
     taken,
@@ -65,13 +63,13 @@ def _add_gradient(b: Any, node: Any, _: Any, dy: Any, *rest: Any) -> Any:
     return None, to_a, None, None, to_other
 
 
-define(
+host_op(
     "sparse_add",
     "SparseAdd(a_indices: i64, a_values: T, a_shape: i64, b_indices: i64, b_values: T, b_shape:"
     f" i64, thresh: Treal; T: {NUMERIC}, Treal: {ORDERED}) -> sum_indices: i64, sum_values: T,"
     " sum_shape: i64",
+    _add,
     infer=lambda c: _infer_two(c, True),
-    lowering=Host(_add, "SparseAdd", only_reads=True),
     gradient=_add_gradient,
 )
 
@@ -82,17 +80,17 @@ def _add_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 
 def _infer_add_grad(c: Inference) -> list[Dims]:
-    need_ranks(c, 1, 2, 2, 2)
+    c.need_ranks(1, 2, 2, 2)
     need_as_many(c, 3, "sum_indices")
     return [c.dims(1)[:1], c.dims(2)[:1]]
 
 
-define(
+host_op(
     "sparse_add_grad",
     "SparseAddGrad(backprop_val_grad: T, a_indices: i64, b_indices: i64, sum_indices: i64; T:"
     f" {NUMERIC}) -> a_val_grad: T, b_val_grad: T",
+    _add_grad,
     infer=_infer_add_grad,
-    lowering=Host(_add_grad, "SparseAddGrad", only_reads=True),
 )
 
 
@@ -105,10 +103,10 @@ def _extremum(choose: Any) -> Any:
 
 
 for _word, _choose, _kinds in (("Maximum", np.maximum, ORDERED), ("Minimum", np.minimum, NUMERIC)):
-    define(
+    host_op(
         f"sparse_sparse_{_word.lower()}",
         f"SparseSparse{_word}(a_indices: i64, a_values: T, a_shape: i64, b_indices: i64, b_values:"
         f" T, b_shape: i64; T: {_kinds}) -> output_indices: i64, output_values: T",
+        _extremum(_choose),
         infer=lambda c: _infer_two(c, False),
-        lowering=Host(_extremum(_choose), f"SparseSparse{_word}", only_reads=True),
     )

@@ -96,11 +96,6 @@ def results(*arrays: Any) -> list[Array]:
     return [np.require(a, requirements="C") for a in arrays]
 
 
-def need_ranks(c: Inference, *ranks: int) -> None:
-    for i, rank in enumerate(ranks):
-        c.need_rank(i, rank, f"Shape must be rank {rank} but is rank {c.rank(i)}")
-
-
 def need_as_many(c: Inference, i: int, name: str) -> None:
     """Fails where there is not a gradient for each place of input i."""
     given, places = c.dims(0)[0], c.dims(i)[0]

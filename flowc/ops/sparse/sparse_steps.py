@@ -16,9 +16,8 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import held
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.sparse.sparse_places import (
     MOST,
     NUMERIC,
@@ -28,7 +27,6 @@ from flowc.ops.sparse.sparse_places import (
     in_order,
     linear,
     need_as_many,
-    need_ranks,
     results,
     taken,
 )
@@ -54,12 +52,12 @@ def _reorder_gradient(b: Any, node: Any, _: Any, dy: Any) -> Any:
     return None, b.gather(dy, b.invert_permutation(order), np.int32(0))
 
 
-define(
+host_op(
     "sparse_reorder",
     "SparseReorder(input_indices: i64, input_values: T, input_shape: i64; T: type) ->"
     " output_indices: i64, output_values: T",
+    _reorder,
     infer=_infer_reorder,
-    lowering=Host(_reorder, "SparseReorder", only_reads=True),
     gradient=_reorder_gradient,
 )
 
@@ -109,19 +107,19 @@ def _reshape(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 
 def _infer_reshape(c: Inference) -> list[Dims]:
-    c.need_rank(0, 2, f"Shape must be rank 2 but is rank {c.rank(0)}")
+    c.need_rank(0, 2)
     for i in (1, 2):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
     c.equal(c.dims(0)[1], c.dims(1)[0])
     return [(c.dims(0)[0], c.dims(2)[0]), c.dims(2)]
 
 
-define(
+host_op(
     "sparse_reshape",
     "SparseReshape(input_indices: i64, input_shape: i64, new_shape: i64) -> output_indices: i64,"
     " output_shape: i64",
+    _reshape,
     infer=_infer_reshape,
-    lowering=Host(_reshape, "SparseReshape", only_reads=True),
 )
 
 
@@ -143,18 +141,18 @@ def _slice(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 def _infer_slice(c: Inference) -> list[Dims]:
     check_sparse(c, 0, 1, 2)
     for i in (3, 4):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
         c.equal(c.dims(i)[0], c.dims(2)[0])
     count = c.fresh("n", c.dims(0)[0])
     return [(count, c.dims(0)[1]), (count,), c.dims(2)]
 
 
-define(
+host_op(
     "sparse_slice",
     "SparseSlice(indices: i64, values: T, shape: i64, start: i64, size: i64; T: type) ->"
     " output_indices: i64, output_values: T, output_shape: i64",
+    _slice,
     infer=_infer_slice,
-    lowering=Host(_slice, "SparseSlice", only_reads=True),
     gradient=lambda b, node, _, dy, *rest: (
         None,
         b.sparse_slice_grad(dy, node.inputs[0], node.inputs[3], node.outputs[0]),
@@ -174,17 +172,17 @@ def _slice_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 
 def _infer_slice_grad(c: Inference) -> Dims:
-    need_ranks(c, 1, 2, 1, 2)
+    c.need_ranks(1, 2, 1, 2)
     need_as_many(c, 3, "output_indices")
     return c.dims(1)[:1]
 
 
-define(
+host_op(
     "sparse_slice_grad",
     "SparseSliceGrad(backprop_val_grad: T, input_indices: i64, input_start: i64, output_indices:"
     f" i64; T: {NUMERIC}) -> val_grad: T",
+    _slice_grad,
     infer=_infer_slice_grad,
-    lowering=Host(_slice_grad, "SparseSliceGrad", only_reads=True),
 )
 
 
@@ -226,12 +224,12 @@ def _infer_split(c: Inference) -> list[Dims]:
     return [*indices, *values, *[c.dims(3)] * len(parts)]
 
 
-define(
+host_op(
     "sparse_split",
     "SparseSplit(split_dim: i64, indices: i64, values: T, shape: i64; num_split: int >= 1, T: type)"
     " -> output_indices: num_split*i64, output_values: num_split*T, output_shape: num_split*i64",
+    _split,
     infer=_infer_split,
-    lowering=Host(_split, "SparseSplit", only_reads=True),
 )
 
 
@@ -274,10 +272,10 @@ def _infer_concat(c: Inference) -> list[Dims]:
     return [(total, c.dims(0)[1]), (total,), c.dims(2 * count)]
 
 
-define(
+host_op(
     "sparse_concat",
     "SparseConcat(indices: N*i64, values: N*T, shapes: N*i64; concat_dim: int, N: int >= 2, T:"
     " type) -> output_indices: i64, output_values: T, output_shape: i64",
+    _concat,
     infer=_infer_concat,
-    lowering=Host(_concat, "SparseConcat", ("concat_dim",), only_reads=True),
 )

@@ -27,6 +27,7 @@ from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import STATE, value_of
 
@@ -157,55 +158,48 @@ def _remove_empty(folder: Path) -> None:
 
 def _check_names(c: Inference, first: int, vectors: int) -> list[Dims]:
     """The path is a scalar, and what speaks of the tensors has an element for each of them."""
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     count = len(c.inputs) - first
     for i in range(1, 1 + vectors):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
         c.equal(c.dims(i)[0], count, f"Dimension must be {count} but is {c.dims(i)[0]}")
     return []
 
 
 def _infer_merge(c: Inference) -> list[Dims]:
-    c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
-    c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+    c.need_ranks(1, 0)
     return []
 
 
-define(
+host_op(
     "save_v2",
     "SaveV2(prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes;"
     " dtypes: list(type) >= 1)",
+    _save_bundle,
     infer=lambda c: _check_names(c, 3, 2),
-    lowering=Host(_save_bundle, "SaveV2", may_block=True, only_reads=True),
     traits=FILES,
 )
-define(
+host_op(
     "save_slices",
     "SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: T;"
     " T: list(type) >= 1)",
+    _save_slices,
     infer=lambda c: _check_names(c, 3, 2),
-    lowering=Host(_save_slices, "SaveSlices", may_block=True, only_reads=True),
     traits=FILES,
 )
-define(
+host_op(
     "save",
     "Save(filename: string, tensor_names: string, data: T; T: list(type) >= 1)",
+    _save_whole,
     infer=lambda c: _check_names(c, 2, 1),
-    lowering=Host(_save_whole, "Save", may_block=True, only_reads=True),
     traits=FILES,
 )
-define(
+host_op(
     "merge_v2_checkpoints",
     "MergeV2Checkpoints(checkpoint_prefixes: string, destination_prefix: string;"
     " delete_old_dirs: bool = True, allow_missing_files: bool = False)",
+    _merge,
     infer=_infer_merge,
-    lowering=Host(
-        _merge,
-        "MergeV2Checkpoints",
-        ("delete_old_dirs", "allow_missing_files"),
-        may_block=True,
-        only_reads=True,
-    ),
     traits=FILES,
 )
 
@@ -231,24 +225,26 @@ def _all_shards_step(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 def _infer_scalars(c: Inference) -> Dims:
     for i in range(len(c.inputs)):
-        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+        c.need_rank(i, 0)
     return ()
 
 
-define(
+host_op(
     "sharded_filename",
     "ShardedFilename(basename: string, shard: i32, num_shards: i32) -> filename: string",
+    _sharded_step,
     infer=_infer_scalars,
     reference=lambda basename, shard, num_shards: _sharded(basename, shard, num_shards),
-    lowering=Host(_sharded_step, "ShardedFilename"),
+    only_reads=False,
     traits=frozenset({"begins_with"}),
 )
-define(
+host_op(
     "sharded_filespec",
     "ShardedFilespec(basename: string, num_shards: i32) -> filename: string",
+    _all_shards_step,
     infer=_infer_scalars,
     reference=lambda basename, num_shards: _sharded(basename, -1, num_shards),
-    lowering=Host(_all_shards_step, "ShardedFilespec"),
+    only_reads=False,
 )
 
 
@@ -326,9 +322,9 @@ def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, type_attr: str) -
 
 
 def _infer_unknown(c: Inference, vectors: bool) -> list[Dims]:
-    c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
+    c.need_rank(0, 0)
     for i in range(1, len(c.inputs)):
-        c.need_rank(i, int(vectors), f"Shape must be rank {int(vectors)} but is rank {c.rank(i)}")
+        c.need_rank(i, int(vectors))
     if vectors:
         names, parts = c.dims(1), c.dims(2)
         fault = "Dimension 0 in both shapes must be equal, but are {} and {}"

@@ -20,9 +20,8 @@ from flowc.errors import FailedPreconditionError, InvalidArgumentError, Unimplem
 from flowc.ir.capability import FILES
 from flowc.ir.host_run import HostRun
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import STATE
 from flowc.records.byte_stream import data_of
@@ -77,7 +76,7 @@ def _remapping(
 
 def _infer_remapping(c: Inference) -> list[Dims]:
     for i in range(2):
-        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+        c.need_rank(i, 0)
     return [(c.attrs["num_new_vocab"],), ()]
 
 
@@ -166,31 +165,23 @@ def _load(
     return [found]
 
 
-define(
+host_op(
     "generate_vocab_remapping",
     "GenerateVocabRemapping(new_vocab_file: string, old_vocab_file: string;"
     " new_vocab_offset: int >= 0, num_new_vocab: int >= 0, old_vocab_size: int >= -1 = -1)"
     " -> (remapping: i64, num_present: i32)",
+    _remapping,
     infer=_infer_remapping,
-    lowering=Host(
-        _remapping,
-        "GenerateVocabRemapping",
-        ("new_vocab_offset", "num_new_vocab", "old_vocab_size"),
-        may_block=True,
-        only_reads=True,
-    ),
     traits=STATE | {"may_block"},
     capability=FILES,
 )
-define(
+host_op(
     "load_and_remap_matrix",
     "LoadAndRemapMatrix(ckpt_path: string, old_tensor_name: string, row_remapping: i64,"
     " col_remapping: i64, initializing_values: f32; num_rows: int >= 0, num_cols: int >= 1,"
     " max_rows_in_memory: int = -1) -> output_matrix: f32",
+    _load,
     infer=lambda c: (c.attrs["num_rows"], c.attrs["num_cols"]),
-    lowering=Host(
-        _load, "LoadAndRemapMatrix", ("num_rows", "num_cols"), may_block=True, only_reads=True
-    ),
     traits=STATE | {"may_block"},
     capability=FILES,
 )

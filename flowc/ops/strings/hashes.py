@@ -17,9 +17,8 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import text_of
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 
 Array = np.ndarray[Any, Any]
 
@@ -257,27 +256,25 @@ def _bucket_strong(
     return [_buckets(lambda strings: sip_hashes(strings, key), inputs[0], num_buckets)]
 
 
-define(
+host_op(
     "string_to_hash_bucket",
     "StringToHashBucket(string_tensor: string; num_buckets: int >= 1) -> output: i64",
+    _bucket,
     infer=lambda c: c.dims(0),
-    lowering=Host(_bucket, "StringToHashBucket", ("num_buckets",), only_reads=True),
     traits=frozenset({"by_element"}),
 )
-define(
+host_op(
     "string_to_hash_bucket_fast",
     "StringToHashBucketFast(input: string; num_buckets: int >= 1) -> output: i64",
+    _bucket_fast,
     infer=lambda c: c.dims(0),
-    lowering=Host(_bucket_fast, "StringToHashBucketFast", ("num_buckets",), only_reads=True),
     traits=frozenset({"by_element"}),
 )
-define(
+host_op(
     "string_to_hash_bucket_strong",
     "StringToHashBucketStrong(input: string; num_buckets: int >= 1, key: list(int)) -> output: i64",
+    _bucket_strong,
     infer=lambda c: c.dims(0),
-    lowering=Host(
-        _bucket_strong, "StringToHashBucketStrong", ("num_buckets", "key"), only_reads=True
-    ),
 )
 
 
@@ -302,9 +299,9 @@ def _infer_fingerprint(c: Inference) -> Dims:
     return (c.dims(0)[0], 8)
 
 
-define(
+host_op(
     "fingerprint",
     "Fingerprint(data: T, method: string; T: type) -> fingerprint: u8",
+    _fingerprint,
     infer=_infer_fingerprint,
-    lowering=Host(_fingerprint, "Fingerprint", only_reads=True),
 )

@@ -16,9 +16,8 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.strings.string_values import strings_of
 
 Array = np.ndarray[Any, Any]
@@ -46,11 +45,11 @@ def _length(inputs: Sequence[Any], _: Sequence[DType], *, unit: str) -> list[Arr
     return [np.fromiter(map(count, flat), np.int32, len(flat)).reshape(texts.shape)]
 
 
-define(
+host_op(
     "string_length",
     f"StringLength(input: string; {_UNIT}) -> output: i32",
+    _length,
     infer=lambda c: c.dims(0),
-    lowering=Host(_length, "StringLength", ("unit",), only_reads=True),
 )
 
 
@@ -75,22 +74,18 @@ for _word, _function in (
     ("Lower", _with_case(bytes.lower, str.lower)),
     ("Upper", _with_case(bytes.upper, str.upper)),
 ):
-    define(
+    host_op(
         f"string_{_word.lower()}",
         f'String{_word}(input: string; encoding: string = "") -> output: string',
+        _function,
         infer=lambda c: c.dims(0),
-        lowering=Host(_function, f"String{_word}", ("encoding",), only_reads=True),
     )
 
-define(
+host_op(
     "string_strip",
     "StringStrip(input: string) -> output: string",
+    lambda inputs, _: _each(lambda text: text.strip(b" \t\n\v\f\r"), inputs[0]),
     infer=lambda c: c.dims(0),
-    lowering=Host(
-        lambda inputs, _: _each(lambda text: text.strip(b" \t\n\v\f\r"), inputs[0]),
-        "StringStrip",
-        only_reads=True,
-    ),
 )
 
 
@@ -137,11 +132,11 @@ def _infer_substr(c: Inference) -> Dims:
     return c.broadcast(0, 1)
 
 
-define(
+host_op(
     "substr",
     f"Substr(input: string, pos: T, len: T; T: {{i32, i64}}, {_UNIT}) -> output: string",
+    _substr,
     infer=_infer_substr,
-    lowering=Host(_substr, "Substr", ("unit",), only_reads=True),
 )
 
 
@@ -166,15 +161,15 @@ def _decoded(text: bytes) -> bytes:
     return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
 
 
-define(
+host_op(
     "encode_base64",
     "EncodeBase64(input: string; pad: bool = False) -> output: string",
+    _encode,
     infer=lambda c: c.dims(0),
-    lowering=Host(_encode, "EncodeBase64", ("pad",), only_reads=True),
 )
-define(
+host_op(
     "decode_base64",
     "DecodeBase64(input: string) -> output: string",
+    lambda inputs, _: _each(_decoded, inputs[0]),
     infer=lambda c: c.dims(0),
-    lowering=Host(lambda inputs, _: _each(_decoded, inputs[0]), "DecodeBase64", only_reads=True),
 )

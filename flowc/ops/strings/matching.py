@@ -16,9 +16,8 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.strings.string_values import strings_of
 
 Array = np.ndarray[Any, Any]
@@ -155,39 +154,34 @@ def _static_replace(
 
 def _infer(c: Inference) -> Dims:
     for i in range(1, len(c.inputs)):
-        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+        c.need_rank(i, 0)
     return c.dims(0)
 
 
-define(
+host_op(
     "regex_full_match",
     "RegexFullMatch(input: string, pattern: string) -> output: bool",
+    _full_match,
     infer=_infer,
-    lowering=Host(_full_match, "RegexFullMatch", only_reads=True),
 )
-define(
+host_op(
     "static_regex_full_match",
     "StaticRegexFullMatch(input: string; pattern: string) -> output: bool",
+    _static_full_match,
     infer=_infer,
     reference=lambda input, *, pattern: _matches(input, pattern)[0],
-    lowering=Host(_static_full_match, "StaticRegexFullMatch", ("pattern",), only_reads=True),
 )
-define(
+host_op(
     "regex_replace",
     "RegexReplace(input: string, pattern: string, rewrite: string; replace_global: bool = True) ->"
     " output: string",
+    _replace,
     infer=_infer,
-    lowering=Host(_replace, "RegexReplace", ("replace_global",), only_reads=True),
 )
-define(
+host_op(
     "static_regex_replace",
     "StaticRegexReplace(input: string; pattern: string, rewrite: string, replace_global: bool ="
     " True) -> output: string",
+    _static_replace,
     infer=_infer,
-    lowering=Host(
-        _static_replace,
-        "StaticRegexReplace",
-        ("pattern", "rewrite", "replace_global"),
-        only_reads=True,
-    ),
 )

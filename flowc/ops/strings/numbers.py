@@ -15,8 +15,7 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
+from flowc.ops.host_ops import host_op
 
 Array = np.ndarray[Any, Any]
 
@@ -33,7 +32,7 @@ _FLOAT = re.compile(
 
 
 def as_numbers(texts: Sequence[bytes], dtype: DType) -> tuple[Array, int | None]:
-    """The numbers that texts are, and the place of the first that is none."""
+    """The numbers that texts spell, and the position of the first text that spells none."""
     if len(texts) >= MANY and not dtype.is_integer and _are_plain_floats(texts):
         found = np.fromiter(map(float, texts), np.float64, len(texts))
         with np.errstate(over="ignore"):
@@ -103,11 +102,11 @@ def _to_number(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
     return [found.reshape(strings.shape)]
 
 
-define(
+host_op(
     "string_to_number",
     "StringToNumber(string_tensor: string; out_type: {f32, f64, i32, i64, u32, u64} = f32) ->"
     " output: out_type",
+    _to_number,
     infer=lambda c: c.dims(0),
-    lowering=Host(_to_number, "StringToNumber", only_reads=True),
     traits=frozenset({"by_element"}),
 )

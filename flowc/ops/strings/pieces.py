@@ -16,9 +16,8 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.strings.string_values import check_count, strings_of
 
 Array = np.ndarray[Any, Any]
@@ -64,25 +63,24 @@ def _split_v2(inputs: Sequence[Any], _: Sequence[DType], *, maxsplit: int) -> li
 
 
 def _infer_split(c: Inference) -> list[Dims]:
-    c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
-    c.need_rank(1, 0, f"Shape must be rank 0 but is rank {c.rank(1)}")
+    c.need_ranks(1, 0)
     count = c.fresh("pieces")
     return [(count, 2), (count,), (2,)]
 
 
-define(
+host_op(
     "string_split",
     "StringSplit(input: string, delimiter: string; skip_empty: bool = True) -> indices: i64,"
     " values: string, shape: i64",
+    _split,
     infer=_infer_split,
-    lowering=Host(_split, "StringSplit", ("skip_empty",), only_reads=True),
 )
-define(
+host_op(
     "string_split_v2",
     "StringSplitV2(input: string, sep: string; maxsplit: int = -1) -> indices: i64, values:"
     " string, shape: i64",
+    _split_v2,
     infer=_infer_split,
-    lowering=Host(_split_v2, "StringSplitV2", ("maxsplit",), only_reads=True),
 )
 
 
@@ -154,29 +152,17 @@ def _ngrams(
 
 def _infer_ngrams(c: Inference) -> list[Dims]:
     for i in (0, 1):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
     return [(c.fresh("ngrams"),), c.dims(1)]
 
 
-define(
+host_op(
     "string_n_grams",
     "StringNGrams(data: string, data_splits: Tsplits; separator: string, ngram_widths: list(int),"
     " left_pad: string, right_pad: string, pad_width: int, preserve_short_sequences: bool,"
     " Tsplits: {i32, i64} = i64) -> ngrams: string, ngrams_splits: Tsplits",
+    _ngrams,
     infer=_infer_ngrams,
-    lowering=Host(
-        _ngrams,
-        "StringNGrams",
-        (
-            "separator",
-            "ngram_widths",
-            "left_pad",
-            "right_pad",
-            "pad_width",
-            "preserve_short_sequences",
-        ),
-        only_reads=True,
-    ),
 )
 
 
@@ -215,12 +201,12 @@ def _infer_joined(c: Inference) -> Dims:
     return tuple(d for axis, d in enumerate(c.dims(0)) if axis not in axes)
 
 
-define(
+host_op(
     "reduce_join",
     "ReduceJoin(inputs: string, reduction_indices: i32; keep_dims: bool = False, separator: string"
     ' = "") -> output: string',
+    _joined,
     infer=_infer_joined,
-    lowering=Host(_joined, "ReduceJoin", ("keep_dims", "separator"), only_reads=True),
 )
 
 
@@ -246,7 +232,7 @@ def _segments(inputs: Sequence[Any], _: Sequence[DType], *, separator: str) -> l
 
 
 def _infer_segments(c: Inference) -> Dims:
-    c.need_rank(2, 0, f"Shape must be rank 0 but is rank {c.rank(2)}")
+    c.need_rank(2, 0)
     ids, dims = c.dims(1), c.dims(0)
     if len(ids) > len(dims):
         raise c.fail(f"Shape must be at most rank {len(dims)} but is rank {len(ids)}")
@@ -258,11 +244,11 @@ def _infer_segments(c: Inference) -> Dims:
     return (segments, *dims[len(ids) :])
 
 
-define(
+host_op(
     "unsorted_segment_join",
     "UnsortedSegmentJoin(inputs: string, segment_ids: Tindices, num_segments: Tnumsegments;"
     ' separator: string = "", Tindices: {i32, i64}, Tnumsegments: {i32, i64} = i32) -> output:'
     " string",
+    _segments,
     infer=_infer_segments,
-    lowering=Host(_segments, "UnsortedSegmentJoin", ("separator",), only_reads=True),
 )

@@ -43,7 +43,7 @@ MOST_MADE = 1 << 28  # elements, or bytes, that a number in a graph may ask for
 
 
 def check_count(count: int, what: str, most: int = MOST_MADE) -> None:
-    """Raises `ResourceExhaustedError` where a graph asks for more than anyone can mean."""
+    """Raises `ResourceExhaustedError` for absurdly large counts."""
     if count > most:
         raise ResourceExhaustedError(f"{count} {what}: expected at most {most}")
 

@@ -19,9 +19,8 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
-from flowc.ir.lowering import Host
-from flowc.ir.op import define
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import host_op
 from flowc.ops.strings.string_values import strings_of
 
 Array = np.ndarray[Any, Any]
@@ -147,18 +146,20 @@ def _infer_decode(c: Inference) -> list[Dims]:
     return [(size + 1,), (count,), (count,)][: len(c.op.signature.outputs)]
 
 
-define(
+host_op(
     "unicode_decode",
     f"UnicodeDecode(input: string; {_DECODING}) -> row_splits: Tsplits, char_values: i32",
+    _decode,
     infer=_infer_decode,
-    lowering=Host(_decode, "UnicodeDecode", _SETTINGS, only_reads=True),
+    settings=_SETTINGS,
 )
-define(
+host_op(
     "unicode_decode_with_offsets",
     f"UnicodeDecodeWithOffsets(input: string; {_DECODING}) -> row_splits: Tsplits, char_values:"
     " i32, char_to_byte_starts: i64",
+    _decode_with_starts,
     infer=_infer_decode,
-    lowering=Host(_decode_with_starts, "UnicodeDecodeWithOffsets", _SETTINGS, only_reads=True),
+    settings=_SETTINGS,
 )
 
 
@@ -209,19 +210,17 @@ def _encode(
 
 def _infer_encode(c: Inference) -> Dims:
     for i in (0, 1):
-        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+        c.need_rank(i, 1)
     return (c.dims(1)[0] - 1,)
 
 
-define(
+host_op(
     "unicode_encode",
     "UnicodeEncode(input_values: i32, input_splits: Tsplits; output_encoding: {"
     f'"UTF-8", "UTF-16-BE", "UTF-32-BE"}}, {_ERRORS}, Tsplits: {{i32, i64}} = i64) -> output:'
     " string",
+    _encode,
     infer=_infer_encode,
-    lowering=Host(
-        _encode, "UnicodeEncode", ("errors", "output_encoding", "replacement_char"), only_reads=True
-    ),
 )
 
 
@@ -234,13 +233,14 @@ def _transcode(
     return [strings_of(rows, texts.shape)]
 
 
-define(
+host_op(
     "unicode_transcode",
     'UnicodeTranscode(input: string; input_encoding: string, output_encoding: {"UTF-8",'
     f' "UTF-16-BE", "UTF-32-BE"}}, {_ERRORS}, replace_control_characters: bool = False) -> output:'
     " string",
+    _transcode,
     infer=lambda c: c.dims(0),
-    lowering=Host(_transcode, "UnicodeTranscode", ("output_encoding", *_SETTINGS), only_reads=True),
+    settings=("output_encoding", *_SETTINGS),
 )
 
 
@@ -264,9 +264,9 @@ def _script(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     return [np.where(outside, np.int32(-1), found).astype(np.int32)]
 
 
-define(
+host_op(
     "unicode_script",
     "UnicodeScript(input: i32) -> output: i32",
+    _script,
     infer=lambda c: c.dims(0),
-    lowering=Host(_script, "UnicodeScript", only_reads=True),
 )

@@ -282,7 +282,7 @@ def _infer_broadcast(c: Inference) -> list[Dims]:
     one, other = c.dims(0), c.dims(1)
     if not axes:
         if len(one) != len(other) and one and other:
-            raise c.fail("broadcast_dims must say where the dimensions of the smaller one stand")
+            raise c.fail("broadcast_dims must map the smaller operand's dimensions to the result's")
         return [one, other]
     small, large = sorted((one, other), key=len)
     if len(axes) != len(small):

@@ -1,4 +1,4 @@
-"""XlaRngBitGenerator: the words of Philox and ThreeFry in the order in which XLA deals them out.
+"""XlaRngBitGenerator: the words of Philox and ThreeFry in XLA's order.
 
 In: an algorithm, a state (a key and a counter) and a shape. Out: the state behind what was drawn,
 and integers of all bits. Invariant: equal states give equal numbers, those of XLA on a CPU.

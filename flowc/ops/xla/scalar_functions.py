@@ -28,7 +28,7 @@ def values(x: Extractor, inputs: Sequence[Bound]) -> list[Value]:
     """The inputs, which must be tensors."""
     found = [bound for bound in inputs if isinstance(bound, Value)]
     if len(found) != len(inputs):
-        raise UnsupportedError(f"'{x.name}' takes tensors alone", node=x.name)
+        raise UnsupportedError(f"'{x.name}' takes tensors only", node=x.name)
     return found
 
 
@@ -41,7 +41,7 @@ def constant(x: Extractor, value: Value) -> np.ndarray[Any, Any]:
     """The elements of an input that must be known when compiling."""
     found = x.b.content(value)
     if found is None or found.dtype == object:
-        raise UnsupportedError(f"'{x.name}' takes constants alone as its sizes", node=x.name)
+        raise UnsupportedError(f"'{x.name}' needs sizes that are constants", node=x.name)
     return found
 
 

@@ -1,7 +1,7 @@
-"""What the attrs of nodes say, as keys of dictionaries.
+"""The attrs of nodes as hashable keys.
 
-In: nodes. Out: keys that are equal for attrs that say the same: large constants are told apart by
-identity, small ones by value, sizes by their symbols. A key holds as long as what it was made of.
+In: nodes. Out: keys that are equal for equal attrs: large constants are compared by identity, small
+ones by value, sizes by their symbols. A key is valid while the attrs live.
 """
 
 from __future__ import annotations

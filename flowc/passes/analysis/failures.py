@@ -1,7 +1,7 @@
-"""Whether a node can make a run fail: what must not be computed where it may not be wanted.
+"""Whether a node can make a run fail: such a node must not be executed speculatively.
 
-In: a node of a decomposed Computation. Out: False only where no element of its inputs is checked,
-or what is checked can be proved.
+In: a node of a decomposed Computation. Out: False only where the node has no run-time checks, or
+all of them are proved.
 """
 
 from __future__ import annotations

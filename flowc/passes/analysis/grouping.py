@@ -1,7 +1,7 @@
 """Which nodes become one kernel.
 
 In: a Computation of lowered nodes. Out: Clusters of them, and the floating nodes, which are
-computed wherever they are read. Invariant: no cluster needs, through others, what it computes.
+computed wherever they are read. Invariant: clusters depend on each other without cycles.
 
 Matrix products and convolutions take the elementwise nodes after them. Reductions take what feeds
 them and, where they fold whole rows, what follows. Elementwise nodes of equal dims join. Views, and
@@ -213,7 +213,7 @@ class Grouping:
         return [*(v.node for v in node.inputs), *sizes]
 
     def copied_for(self, node: Node) -> list[Node]:
-        """The floating nodes that a node reads."""
+        """The floating nodes that are copied into the cluster of a node which reads them."""
         return [v.node for v in node.inputs if v.node in self.floating]
 
     def _needs(self, node: Node) -> list[Node]:

@@ -1,8 +1,8 @@
 """The parameters of bodies: which ones they need, and the bodies with fewer of them.
 
 In: a loop or conditional, or one body and some of its results. Out: the node with fewer inputs;
-positions of parameters, and Computations. Invariant: a body means what it meant; with a parameter
-goes the input of its node that stands for it.
+positions of parameters, and Computations. Invariant: bodies compute the same; the node's input for
+a removed parameter is removed with it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dead results and inputs of conditionals: branches that give and read only what is needed.
 
 In: an `if` and which of its outputs and sizes are read. Out: the values that take the place of its
-outputs. An output that is not read is replaced by itself, as nobody will miss it.
+outputs. An output that is not read stays, and is dead code.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dead-carry and duplicate-carry elimination: loops that carry only what they need.
 
 In: a `while` and which of its outputs and sizes are read. Out: the values that take the place of
-its outputs. An output that is not read is replaced by itself, as nobody will miss it.
+its outputs. An output that is not read stays, and is dead code.
 
 Liveness runs backwards over the iterations to a fixed point: a carried value is live where a read
 output, the condition, an effect or another live value needs it. A value that the body gives back as

@@ -96,7 +96,7 @@ class LoggingTensorHook(SessionRunHook):
     """Logs tensors every so many runs or seconds, or only at the end.
 
     `tensors`: tensors or their names, or a dict of them by tag; `formatter`: makes the line of a
-    dict of values. Raises `ValueError` unless it is said when, in one way."""
+    dict of values. Raises `ValueError` unless exactly one of them says when."""
 
     def __init__(
         self,

@@ -281,10 +281,10 @@ class _Monitored:
 class MonitoredSession(_Monitored):
     """A session with hooks that is made anew where another machine's end has broken it.
 
-    `session_creator`: who makes it (default: a `ChiefSessionCreator`); `stop_grace_period_secs`:
-    how long closing waits for threads. At the end of a `with` block without an error the hooks'
-    `end` is called; `OutOfRangeError` and `StopIteration` are no errors. Raises what a run raises,
-    but for errors after which a session can be made anew.
+    `session_creator`: makes it (default: a `ChiefSessionCreator`); `stop_grace_period_secs`: how
+    long closing waits for threads. At the end of a `with` block without an error the hooks' `end`
+    is called; `OutOfRangeError` and `StopIteration` are no errors. Raises what a run raises, but
+    for errors after which a session can be made anew.
     """
 
     def __init__(

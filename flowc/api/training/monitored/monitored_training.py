@@ -45,10 +45,10 @@ def MonitoredTrainingSession(
     save_graph_def: bool = True,
 ) -> MonitoredSession:
     """A `MonitoredSession` that goes on from the last checkpoint in `checkpoint_dir`, and writes
-    there checkpoints (every 600 seconds, unless it is said when), summaries (every 100 steps) and
-    steps per second. None or 0 turns a hook off. One that is not the chief only waits and runs.
-    Raises `AttributeError` for what is no hook, what the hooks do where the graph does not fit
-    them, and `RuntimeError` where the scaffold's operations leave variables without a value."""
+    there checkpoints (by default every 600 seconds), summaries (every 100 steps) and steps per
+    second. None or 0 turns a hook off. One that is not the chief only waits and runs. Raises
+    `AttributeError` for what is no hook, what the hooks do where the graph does not fit them, and
+    `RuntimeError` where the scaffold's operations leave variables without a value."""
     summaries_steps, summaries_secs = _steps_or_secs(
         save_summaries_steps, save_summaries_secs, (100, None)
     )

@@ -37,8 +37,8 @@ _PARTS = (
 class Scaffold:
     """The operations of a session, complete once it is finalized.
 
-    `init_fn(scaffold, session)` is called behind `init_op`. `copy_from_scaffold`: another one, for
-    all that is not given. Raises `TypeError` where that is none."""
+    `init_fn(scaffold, session)` is called behind `init_op`. `copy_from_scaffold`: another scaffold,
+    for all that is not given. Raises `TypeError` where it is none."""
 
     init_op: Operation | Tensor | None
     init_feed_dict: Any

@@ -1,4 +1,4 @@
-"""Who makes the session of a monitored session: the chief initialises or restores it, a worker
+"""Creators of the session of a monitored session: the chief initialises or restores it, a worker
 waits until that is done."""
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 In: messages one behind the other, and keys with the kinds of list that they should have. Out: for
 each key how many values each message has, and the values, those of one key side by side. Invariant:
-whatever protobuf writes otherwise than flowc and TensorFlow do, lacks or repeats is not looked at
-further: the status says so, and whoever called parses the messages by protobuf.
+messages that are not encoded as flowc and TensorFlow encode them (other orders, missing or repeated
+fields) are not parsed: the status says so, and the caller parses them with protobuf.
 """
 
 from __future__ import annotations
