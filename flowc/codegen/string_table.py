@@ -42,7 +42,7 @@ class Texts:
         """The numbers of the elements, which join the table."""
         items = array.reshape(-1).tolist()
         if not all(isinstance(x, (bytes, str)) for x in items):
-            raise InvalidArgumentError("found a value of another dtype, expected a string")
+            raise InvalidArgumentError("a value of another dtype stands where a string is expected")
         texts = [x if isinstance(x, bytes) else x.encode() for x in items]
         places = count(self._count)
         found = [next(places) if text else 0 for text in texts]

@@ -19,7 +19,6 @@ from flowc.codegen.kernels.nest import (
     Address,
     Apply,
     Assign,
-    Break,
     Carve,
     Declare,
     Expression,
@@ -28,7 +27,6 @@ from flowc.codegen.kernels.nest import (
     IndexSum,
     Invoke,
     Let,
-    Literal,
     Load,
     LoopNest,
     Name,
@@ -111,7 +109,7 @@ class _Sizes:
                 condition, body = self.expression(s.condition), self.block(s.body)
                 otherwise = self.block(s.otherwise)
                 return replace(s, condition=condition, body=body, otherwise=otherwise)
-            case Break() | Invoke():
+            case _:
                 return s
 
     def expression(self, x: Expression) -> Expression:
@@ -127,11 +125,11 @@ class _Sizes:
                 condition = None if condition is None else self.expression(condition)
                 otherwise = None if otherwise is None else self.expression(otherwise)
                 return replace(x, index=index, condition=condition, otherwise=otherwise)
-            case Address(index=index):
-                return x if index is None else replace(x, index=self.expression(index))
+            case Address() if x.index is not None:
+                return replace(x, index=self.expression(x.index))
             case Apply():
                 return replace(x, operands=tuple(map(self.expression, x.operands)))
-            case Literal():
+            case _:
                 return x
 
     def term(self, number: int, names: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
