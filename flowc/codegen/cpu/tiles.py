@@ -42,9 +42,12 @@ from flowc_runtime.native.writer import i64
 __all__ = [
     "Operands",
     "TileShape",
+    "TileSizes",
     "emit_by_size",
     "least_size",
     "panels_routine",
+    "sizes_needed",
+    "sizes_of",
     "sums_routine",
     "tile_shape",
 ]
@@ -63,6 +66,43 @@ class Operands:
     block_ahead: int = 0
     panel_ahead: int = AHEAD_BYTES
     lines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TileSizes:
+    """The tiles that there are: `heights` of those of all columns, and `widths` of narrower ones,
+    the largest first."""
+
+    heights: tuple[int, ...]
+    widths: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{'_'.join(map(str, self.heights))}x{'_'.join(map(str, self.widths))}"
+
+
+def sizes_of(shape: TileShape) -> TileSizes:
+    """Tiles for blocks of any rows and columns."""
+    return TileSizes(shape.heights, shape.widths)
+
+
+def sizes_needed(shape: TileShape, rows: Sequence[int], columns: int) -> TileSizes:
+    """The tiles for blocks of these numbers of rows, and so many columns: those that `add_panels`
+    would choose among all."""
+    least = lambda needed, sizes: min(size for size in sizes if size >= needed)
+    rest = columns % shape.columns
+    width = least(rest, (shape.columns, *shape.widths))
+    widths = (width,) if rest and width < shape.columns else ()
+    if columns < shape.columns and widths:
+        return TileSizes((), widths)
+    heights: set[int] = set()
+    for count in rows:
+        even = -(-count // max(1, -(-count // shape.rows)))
+        step = least(even, shape.heights)
+        heights |= {
+            least(min(step, count - first), shape.heights) for first in range(0, count, step)
+        }
+    return TileSizes(tuple(sorted(heights, reverse=True)), widths)
 
 
 def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) -> Routine:
@@ -216,7 +256,9 @@ def _emit_sum_stores(
                 store_vector(b, value, p, size)
 
 
-def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands) -> None:
+def _emit_tile(
+    b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands, sizes: TileSizes
+) -> None:
     """Choose the sums that cover `rows` x `columns`; where they do not fit exactly, they go through
 
     a tile on the stack.
@@ -229,7 +271,7 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operan
 
     with b.goto_entry_block():
         side = b.alloca(element_type(shape.dtype), i64(shape.rows * shape.columns))
-    height, width = _tile_sizes(rows, columns, shape)
+    height, width = _tile_sizes(rows, columns, shape, sizes)
     direct = b.and_(rows.compare("==", height), columns.compare("==", width))
     spill = b.not_(direct)
     copy_rows = copy_rows_routine(shape)
@@ -240,23 +282,29 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operan
     passed = (block, panel, target, depth, target_stride, accumulate, *lines)
     whole = lambda h: sums(h, shape.columns).call(b, *passed)
     narrow = lambda w: sums(shape.rows, w).call(b, *passed)
-    if shape.widths:
+    if sizes.widths and sizes.heights:
         with b.if_else(width.compare("<", shape.columns), likely=False) as (thin, wide):
             with thin:
-                emit_by_size(b, width, shape.widths, narrow)
+                emit_by_size(b, width, sizes.widths, narrow)
             with wide:
-                emit_by_size(b, height, shape.heights, whole)
+                emit_by_size(b, height, sizes.heights, whole)
+    elif sizes.heights:
+        emit_by_size(b, height, sizes.heights, whole)
     else:
-        emit_by_size(b, height, shape.heights, whole)
+        emit_by_size(b, width, sizes.widths, narrow)
     with b.if_then(spill, likely=False):
         copy_rows.call(b, c, side, rows, columns, c_stride, shape.columns)
 
 
-def _tile_sizes(rows: Index, columns: Index, shape: TileShape) -> tuple[Index, Index]:
+def _tile_sizes(
+    rows: Index, columns: Index, shape: TileShape, sizes: TileSizes
+) -> tuple[Index, Index]:
     """The height and the width of the tile for so many rows and columns that are left."""
     b = rows.b
-    width = least_size(columns, (shape.columns, *shape.widths))
-    lower = least_size(rows, shape.heights)
+    if not sizes.heights:
+        return Index(b, i64(shape.rows)), least_size(columns, sizes.widths)
+    width = least_size(columns, (shape.columns, *sizes.widths))
+    lower = least_size(rows, sizes.heights)
     is_whole = width.compare("==", shape.columns)
     return Index(b, b.select(is_whole, lower.value, i64(shape.rows))), width
 
@@ -285,7 +333,9 @@ def emit_by_size(
             emit_by_size(b, size, lower, emit)
 
 
-def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands) -> None:
+def _emit_panels(
+    b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands, sizes: TileSizes
+) -> None:
     """Panels outside, tiles inside: a panel stays in the first caches for a whole block.
 
     As few tiles as can be share its rows evenly.
@@ -295,17 +345,17 @@ def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Oper
     further = args[10:]
     row_begin, row_end, column_begin, column_end = bounds
     tile = Routine(
-        f"tile{_suffix(shape, operands)}",
+        f"tile{_suffix(shape, operands)}.{sizes.name}",
         shape.dtype,
         "pppiiiii" + _kinds(operands),
-        lambda inside, values: _emit_tile(inside, values, shape, operands),
+        lambda inside, values: _emit_tile(inside, values, shape, operands, sizes),
     )
     count = row_end - row_begin
     even = count.ceil_div(count.ceil_div(shape.rows).most(1))
     with index_range(b, column_begin, column_end, shape.columns) as j:
         columns = (column_end - j).least(shape.columns)
         panel = offset(panels, j * inner)
-        step, _ = _tile_sizes(even, columns, shape)
+        step, _ = _tile_sizes(even, columns, shape, sizes)
         with index_range(b, row_begin, row_end, step) as i:
             rows = (row_end - i).least(step)
             rows_of_block = offset(block, (i - row_begin) * operands.stride)
@@ -319,7 +369,9 @@ def _suffix(shape: TileShape, operands: Operands) -> str:
     return f".{shape.name}{lines}"
 
 
-def panels_routine(shape: TileShape, line_stride: int = 0) -> Routine:
+def panels_routine(
+    shape: TileShape, line_stride: int = 0, sizes: TileSizes | None = None
+) -> Routine:
     """`add_panels(block, panels, c, inner, depth, c_stride, row_begin, row_end, column_begin,
 
     column_end, accumulate)`: C[rows, columns] = (C if accumulate) + block x panels, over `depth`
@@ -328,14 +380,15 @@ def panels_routine(shape: TileShape, line_stride: int = 0) -> Routine:
 
     With a `line_stride` the rows of the block are as far apart, and may overlap; there are several
     blocks, whose `depth` steps follow each other, lines of groups: `groups, group_step, lines,
-    line_step` are four more arguments.
+    line_step` are four more arguments. `sizes`: those that its blocks need, where that is known.
     """
+    sizes = sizes or sizes_of(shape)
     stride = line_stride or shape.row_stride
     operands = Operands(1, stride, shape.columns, lines=line_stride > 0)
     return Routine(
-        f"add_panels{_suffix(shape, operands)}",
+        f"add_panels{_suffix(shape, operands)}.{sizes.name}",
         shape.dtype,
         "pppiiiiiiii" + _kinds(operands),
-        lambda b, values: _emit_panels(b, values, shape, operands),
+        lambda b, values: _emit_panels(b, values, shape, operands, sizes),
         shared=True,
     )
