@@ -40,7 +40,7 @@ from flowc.codegen.cpu.packing import (
 )
 from flowc.codegen.cpu.pointwise import is_pointwise, pack_pointwise, pointwise_source
 from flowc.codegen.cpu.target import cpu_target
-from flowc.codegen.cpu.tiles import TileShape, tile_shape
+from flowc.codegen.cpu.tiles import TileShape, TileSizes, panels_routine, sizes_needed, tile_shape
 from flowc.ir.builder import Builder
 from flowc.ir.dims import Dim, Symbol, evaluate, parse_dim, symbol
 from flowc.ir.lowering import Convolution
@@ -711,6 +711,28 @@ def test_a_target_gets_its_own_vectors_and_calls_nothing_but_memset(name: str, a
         own = set(re.findall(r"^(r_\w+):", assembly, re.MULTILINE))  # routines that kernels share
         called = re.findall(r"call\S*\s+(mem\w+|\S+@PLT)", assembly)
         assert {name.removesuffix("@PLT") for name in called} <= {"memset", *own}
+
+
+@pytest.mark.parametrize(
+    "rows, columns, needed",
+    [
+        ([112], 64, TileSizes((14,), ())),
+        ([98, 14], 96, TileSizes((14,), ())),
+        ([17], 40, TileSizes((14, 4), (16,))),  # 9 rows of 17 go into a tile of 14, as do none less
+        ([7, 5], 32, TileSizes((7,), ())),
+        ([112, 3], 24, TileSizes((), (24,))),
+        ([1], 33, TileSizes((1,), (16,))),
+    ],
+)
+def test_lines_have_the_tiles_that_their_rows_need(
+    rows: list[int], columns: int, needed: TileSizes
+) -> None:
+    shape = shape_for(dtypes.f32, 512)
+    assert sizes_needed(shape, rows, columns) == needed
+    text = panels_routine(shape, 6, needed).code.text
+    sums = set(re.findall(r'define internal void @"flowc.line_sums.f32.(\d+x\d+)', text))
+    whole = {f"{height}x{shape.columns}" for height in needed.heights}
+    assert sums == whole | {f"{shape.rows}x{width}" for width in needed.widths}
 
 
 def test_a_dtype_without_vector_arithmetic_is_refused() -> None:

@@ -18,12 +18,13 @@ from flowc.codegen.cpu.tile_shape import TileShape
 Array = np.ndarray[Any, Any]
 
 
-def pack_gemm_b(b: Array, shape: TileShape, columns: int = 0) -> Array:
-    """[..., k, n] -> [..., panels, k, columns], by default as many columns as tiles have."""
+def pack_gemm_b(b: Array, shape: TileShape, columns: int = 0, *, out: Array | None = None) -> Array:
+    """[..., k, n] -> [..., panels, k, columns], by default as many columns as tiles have; in `out`,
+    which is zeros of that shape, where it is given."""
     *batch, k, n = b.shape
     columns = columns or shape.columns
     panels = -(-n // columns)
-    packed = np.zeros((*batch, panels, k, columns), shape.dtype.numpy)
+    packed = np.zeros((*batch, panels, k, columns), shape.dtype.numpy) if out is None else out
     by_row = np.moveaxis(packed, -3, -2)  # [..., k, panels, columns], the same memory
     whole = n // columns
     by_row[..., :whole, :] = b[..., : whole * columns].reshape(*batch, k, whole, columns)

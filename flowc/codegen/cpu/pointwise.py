@@ -103,9 +103,11 @@ def pack_pointwise(weights: Array, shape: TileShape) -> Array:
     *_, channels, n = weights.shape
     whole = n - n % shape.columns
     matrix = weights.reshape(channels, n)
-    panels = pack_gemm_b(matrix[:, :whole], shape)
-    rest = matrix[:, whole:].astype(panels.dtype)
-    return np.concatenate([panels.ravel(), rest.ravel()])
+    packed = np.zeros(channels * n, shape.dtype.numpy)
+    panels = packed[: channels * whole].reshape(whole // shape.columns, channels, shape.columns)
+    pack_gemm_b(matrix[:, :whole], shape, out=panels)
+    packed[channels * whole :].reshape(channels, n - whole)[:] = matrix[:, whole:]
+    return packed
 
 
 def _vectors(shape: TileShape, columns: int) -> list[tuple[int, int]]:

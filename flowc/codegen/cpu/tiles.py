@@ -43,10 +43,13 @@ from flowc_runtime.native.writer import i64
 __all__ = [
     "Operands",
     "TileShape",
+    "TileSizes",
     "clear_rows_read",
     "emit_by_size",
     "least_size",
     "panels_routine",
+    "sizes_needed",
+    "sizes_of",
     "sums_routine",
     "tile_shape",
 ]
@@ -65,6 +68,45 @@ class Operands:
     block_ahead: int = 0
     panel_ahead: int = AHEAD_BYTES
     lines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TileSizes:
+    """The tiles that there are: `heights` of those of all columns, `widths` and heights of narrower
+    ones, the largest first."""
+
+    heights: tuple[int, ...]
+    widths: tuple[int, ...]
+    narrow_heights: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        sizes = self.heights, self.narrow_heights, self.widths
+        return "x".join("_".join(map(str, x)) for x in sizes)
+
+
+def sizes_of(shape: TileShape) -> TileSizes:
+    """Tiles for blocks of any rows and columns."""
+    return TileSizes(shape.heights, shape.widths, shape.narrow_heights)
+
+
+def sizes_needed(shape: TileShape, rows: Sequence[int], columns: int) -> TileSizes:
+    """The tiles for blocks of these numbers of rows, and so many columns: those that `add_panels`
+    would choose among all."""
+    least = lambda needed, sizes: min(size for size in sizes if size >= needed)
+    rest = columns % shape.columns
+    width = least(rest, (shape.columns, *shape.widths))
+    widths = (width,) if rest and width < shape.columns else ()
+    if columns < shape.columns and widths:
+        return TileSizes((), widths, (shape.rows,))
+    heights: set[int] = set()
+    for count in rows:
+        even = -(-count // max(1, -(-count // shape.rows)))
+        step = least(even, shape.heights)
+        heights |= {
+            least(min(step, count - first), shape.heights) for first in range(0, count, step)
+        }
+    return TileSizes(tuple(sorted(heights, reverse=True)), widths, (shape.rows,))
 
 
 def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) -> Routine:
@@ -222,7 +264,9 @@ def _emit_sum_stores(
                 store_vector(b, value, p, size)
 
 
-def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands) -> None:
+def _emit_tile(
+    b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands, sizes: TileSizes
+) -> None:
     """Choose the sums that cover `rows` x `columns`; where they do not fit exactly, they go through
 
     a tile on the stack.
@@ -235,7 +279,7 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operan
 
     with b.goto_entry_block():
         side = b.alloca(element_type(shape.dtype), i64(shape.rows * shape.columns))
-    height, width = _tile_sizes(rows, columns, shape)
+    height, width = _tile_sizes(rows, columns, shape, sizes)
     direct = b.and_(rows.compare("==", height), columns.compare("==", width))
     spill = b.not_(direct)
     copy_rows = copy_rows_routine(shape)
@@ -245,26 +289,34 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operan
     target_stride = b.select(direct, c_stride.value, i64(shape.columns))
     passed = (block, panel, target, following, depth, target_stride, accumulate, next_step, *lines)
     whole = lambda h: sums(h, shape.columns).call(b, *passed)
-    heights = shape.narrow_heights
-    narrow = lambda w: emit_by_size(b, height, heights, lambda h: sums(h, w).call(b, *passed))
-    if shape.widths:
+    narrow = lambda w: emit_by_size(
+        b, height, sizes.narrow_heights, lambda h: sums(h, w).call(b, *passed)
+    )
+    if sizes.widths and sizes.heights:
         with b.if_else(width.compare("<", shape.columns), likely=False) as (thin, wide):
             with thin:
-                emit_by_size(b, width, shape.widths, narrow)
+                emit_by_size(b, width, sizes.widths, narrow)
             with wide:
-                emit_by_size(b, height, shape.heights, whole)
+                emit_by_size(b, height, sizes.heights, whole)
+    elif sizes.heights:
+        emit_by_size(b, height, sizes.heights, whole)
     else:
-        emit_by_size(b, height, shape.heights, whole)
+        emit_by_size(b, width, sizes.widths, narrow)
     with b.if_then(spill, likely=False):
         copy_rows.call(b, c, side, rows, columns, c_stride, shape.columns)
 
 
-def _tile_sizes(rows: Index, columns: Index, shape: TileShape) -> tuple[Index, Index]:
+def _tile_sizes(
+    rows: Index, columns: Index, shape: TileShape, sizes: TileSizes
+) -> tuple[Index, Index]:
     """The height and the width of the tile for so many rows and columns that are left."""
     b = rows.b
-    width = least_size(columns, (shape.columns, *shape.widths))
+    narrow = least_size(rows, sizes.narrow_heights)
+    if not sizes.heights:
+        return narrow, least_size(columns, sizes.widths)
+    width = least_size(columns, (shape.columns, *sizes.widths))
     is_whole = width.compare("==", shape.columns)
-    lower, narrow = least_size(rows, shape.heights), least_size(rows, shape.narrow_heights)
+    lower = least_size(rows, sizes.heights)
     return Index(b, b.select(is_whole, lower.value, narrow.value)), width
 
 
@@ -284,9 +336,10 @@ def clear_rows_read(
 def _rows_read(rows: Index, columns: Index, shape: TileShape) -> Index:
     """How many rows of a block the tiles of a panel with so many columns read."""
     tiles = rows.ceil_div(shape.rows).most(1)
-    step, _ = _tile_sizes(rows.ceil_div(tiles), columns, shape)
+    sizes = sizes_of(shape)
+    step, _ = _tile_sizes(rows.ceil_div(tiles), columns, shape, sizes)
     before = (rows - 1).most(0) // step * step
-    last, _ = _tile_sizes(rows - before, columns, shape)
+    last, _ = _tile_sizes(rows - before, columns, shape, sizes)
     return before + last
 
 
@@ -314,7 +367,9 @@ def emit_by_size(
             emit_by_size(b, size, lower, emit)
 
 
-def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands) -> None:
+def _emit_panels(
+    b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands, sizes: TileSizes
+) -> None:
     """Panels outside, tiles inside: a panel stays in the first caches for a whole block.
 
     As few tiles as can be share its rows evenly. Each fetches its share of what is multiplied
@@ -328,17 +383,17 @@ def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Oper
     steps = depth * lines[0] * lines[2] if operands.lines else depth
     row_begin, row_end, column_begin, column_end = bounds
     tile = Routine(
-        f"tile{_suffix(shape, operands)}",
+        f"tile{_suffix(shape, operands)}.{sizes.name}",
         shape.dtype,
         "ppppiiiiii" + _kinds(operands),
-        lambda inside, values: _emit_tile(inside, values, shape, operands),
+        lambda inside, values: _emit_tile(inside, values, shape, operands, sizes),
     )
     count = row_end - row_begin
     even = count.ceil_div(count.ceil_div(shape.rows).most(1))
     with index_range(b, column_begin, column_end, shape.columns) as j:
         columns = (column_end - j).least(shape.columns)
         panel = offset(panels, j * inner)
-        step, _ = _tile_sizes(even, columns, shape)
+        step, _ = _tile_sizes(even, columns, shape, sizes)
         is_last = b.and_((j + shape.columns).compare(">=", column_end), steps.compare("<", inner))
         following = Counter(b, (j + shape.columns) * inner)
         with b.if_then(is_last):
@@ -361,7 +416,9 @@ def _suffix(shape: TileShape, operands: Operands) -> str:
     return f".{shape.name}{lines}"
 
 
-def panels_routine(shape: TileShape, line_stride: int = 0) -> Routine:
+def panels_routine(
+    shape: TileShape, line_stride: int = 0, sizes: TileSizes | None = None
+) -> Routine:
     """`add_panels(block, panels, c, inner, depth, c_stride, row_begin, row_end, column_begin,
 
     column_end, accumulate)`: C[rows, columns] = (C if accumulate) + block x panels, over `depth`
@@ -370,14 +427,15 @@ def panels_routine(shape: TileShape, line_stride: int = 0) -> Routine:
 
     With a `line_stride` the rows of the block are as far apart, and may overlap; there are several
     blocks, whose `depth` steps follow each other, lines of groups: `groups, group_step, lines,
-    line_step` are four more arguments.
+    line_step` are four more arguments. `sizes`: those that its blocks need, where that is known.
     """
+    sizes = sizes or sizes_of(shape)
     stride = line_stride or shape.row_stride
     operands = Operands(1, stride, shape.columns, lines=line_stride > 0)
     return Routine(
-        f"add_panels{_suffix(shape, operands)}",
+        f"add_panels{_suffix(shape, operands)}.{sizes.name}",
         shape.dtype,
         "pppiiiiiiii" + _kinds(operands),
-        lambda b, values: _emit_panels(b, values, shape, operands),
+        lambda b, values: _emit_panels(b, values, shape, operands, sizes),
         shared=True,
     )

@@ -30,7 +30,8 @@ def window(first: int, size: int, limit: int) -> Any:
 def place_of(row: int, out_d: int, out_h: int) -> Any:
     """The batch, depth and height of a row of the output."""
     plane = row // out_h
-    return plane // out_d, plane % out_d, row % out_h
+    batch = plane // out_d
+    return batch, plane - batch * out_d, row - plane * out_h
 
 
 def clear(dx: Any, batch: int, pixels: int, channels: int) -> None:
@@ -62,10 +63,11 @@ def pool(
                 for h in range(h0, h1):
                     at = (((batch * depth + d) * height + h) * width + w0) * channels
                     w = w0
-                    while w + 3 <= w1:
-                        # Three taps at a time spare two thirds of the loads and stores of y.
-                        right = at + channels
-                        far = right + channels
+                    # Three taps at a time spare two thirds of the loads and stores of y.
+                    while w + 3 <= w1 if MEAN else w < w1:
+                        # Of a maximum a tap may be taken twice.
+                        right = at + channels if MEAN or w + 1 < w1 else at
+                        far = right + channels if MEAN or w + 2 < w1 else right
                         for c in range(channels):
                             held = y[out + c]
                             if MEAN:
@@ -77,15 +79,12 @@ def pool(
                             y[out + c] = held
                         at = far + channels
                         w += 3
-                    while w < w1:
-                        for c in range(channels):
-                            held = y[out + c]
-                            if MEAN:
-                                y[out + c] = held + x[at + c]
-                            else:
-                                y[out + c] = x[at + c] if x[at + c] > held else held
-                        at += channels
-                        w += 1
+                    if MEAN:
+                        while w < w1:
+                            for c in range(channels):
+                                y[out + c] = y[out + c] + x[at + c]
+                            at += channels
+                            w += 1
             if MEAN:
                 count = elem((d1 - d0) * (h1 - h0) * (w1 - w0))
                 for c in range(channels):

@@ -157,7 +157,10 @@ class Convolved:
             packed = pack_conv_weights(known, block.grouped or shape, groups=groups)
         packed = np.ascontiguousarray(packed, shape.dtype.numpy)
         finish = self.finish
-        source = planar_source(shape, block, known.shape[-1], finish.hook, extra=finish.extra)
+        source = planar_source(
+            shape, block, known.shape[-1], finish.hook, extra=finish.extra, groups=groups,
+            width=self.result[-2],
+        )  # fmt: skip
         return self._launch(source, packed, ints)
 
     def _depthwise(self) -> Launch:

@@ -21,8 +21,9 @@ from flowc.codegen.cpu.planar.blocks import PlanarBlock
 from flowc.codegen.cpu.planar.planes import planes_routine
 from flowc.codegen.cpu.planar.sums import pixels_routine
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.cpu.tiles import panels_routine
+from flowc.codegen.cpu.tiles import TileSizes, panels_routine, sizes_needed
 from flowc.codegen.llvm.vector_ir import advance, ceil_div, least
+from flowc.ir.dims import Dim
 
 
 def planar_source(
@@ -32,6 +33,8 @@ def planar_source(
     epilogue: EpilogueLines = no_epilogue,
     *,
     extra: Sequence[Argument] = (),
+    groups: int = 1,
+    width: Dim | None = None,
 ) -> ContractionSource:
     """y[batch, out_d, out_h, out_w, outputs] = x convolved with `weights`, as TensorFlow has them,
     or packed by `pack_conv_weights` for a block with a `line_stride`. An image is a volume of one
@@ -40,15 +43,17 @@ def planar_source(
     Arguments: `x, weights, y, scratch` and the pointers of `extra`; `batch`; per axis (`_d _h _w`)
     each of `in out kernel stride dilation pad`; `channels n` (of all groups) `groups`;
     `block_slices block_rows block_pixels pitch` as the `PlanarBlock` has them; the indices of
-    `extra`; `begin, end`.
+    `extra`; `begin, end`. `width`: pixels of a row of the output, where they are known, by which
+    lines of `groups` have no tiles but those that they need.
     """
-    sizes = per_axis("dhw", "in", "out", "kernel", "stride", "dilation", "pad")
+    axes = per_axis("dhw", "in", "out", "kernel", "stride", "dilation", "pad")
     own = ["channels", "n", "groups", "block_slices", "block_rows", "block_pixels", "pitch"]
-    arguments = arguments_of(shape, "x weights y scratch", ["batch", *sizes, *own], extra)
+    arguments = arguments_of(shape, "x weights y scratch", ["batch", *axes, *own], extra)
     if block.grouped is not None:
         shape = block.grouped
-        name, tile = "grouped_conv", f"groups_{shape.rows}x{shape.columns}_{block.line_stride}"
-        routine = panels_routine(shape, block.line_stride)
+        sizes = _sizes_of_rows(shape, block, outputs // groups, width)
+        name, tile = "grouped_conv", f"groups_{_tiles_name(shape, block, sizes)}"
+        routine = panels_routine(shape, block.line_stride, sizes)
         unit, parts, plane_row = "channels", "1, 1", "pitch"
         given = """advance(planes_of_row, group * of_group),
                         advance(weights, group * kernel_h * kernel_w * of_group * padded),
@@ -56,8 +61,9 @@ def planar_source(
                         of_group, n, 0, count, 0, n_of_group, 0, kernel_h, dilation_h * plane_row,
                         kernel_w, dilation_w * channels"""
     elif block.line_stride:
-        name, tile = "line_conv", f"lines_{shape.rows}x{shape.columns}_{block.line_stride}"
-        routine = panels_routine(shape, block.line_stride)
+        sizes = _sizes_of_rows(shape, block, outputs, width)
+        name, tile = "line_conv", f"lines_{_tiles_name(shape, block, sizes)}"
+        routine = panels_routine(shape, block.line_stride, sizes)
         unit, parts, plane_row = "channels", "1, 1", "pitch"
         given = """planes_of_row, weights, pixels, kernel_d * kernel_h * kernel_w * channels,
                         kernel_w * channels, n, 0, count, 0, n, 0, kernel_d,
@@ -124,3 +130,20 @@ def planar_source(
     counts = [f"((out_{a} + block_{name} - 1) // block_{name})" for a, name in blocks]
     tasks = " * ".join(["batch", *counts])
     return ContractionSource(name, text, arguments, tasks, block.scratch_bytes, symbols)
+
+
+def _tiles_name(shape: TileShape, block: PlanarBlock, sizes: TileSizes | None) -> str:
+    """What tells the routines of tiles apart that kernels call."""
+    only = f"_of_{sizes.name}" if sizes else ""
+    return f"{shape.rows}x{shape.columns}_{block.line_stride}{only}"
+
+
+def _sizes_of_rows(
+    shape: TileShape, block: PlanarBlock, outputs: int, width: Dim | None
+) -> TileSizes | None:
+    """The tiles that rows of pixels are cut into; None where the pixels of a row are not known."""
+    if not isinstance(width, int) or not width or not outputs:
+        return None
+    rest = width % block.pixels
+    counts = {min(width, block.pixels), *((rest,) if rest else ())}
+    return sizes_needed(shape, sorted(counts), outputs)
