@@ -32,6 +32,7 @@ from flowc.passes.prune import prune
 from flowc.passes.scalar_loops import scalar_loops
 from flowc.passes.simplify import simplify
 from flowc.passes.simplify_control_flow import simplify_control_flow
+from flowc.passes.sink_reshapes import sink_reshapes
 from flowc.passes.sum_vector_products import sum_vector_products
 
 Pass = Callable[[Computation, Options], Computation]
@@ -51,6 +52,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (link_kernels, "a library has the kernels of archives, where a Session calls them"),
     (fold_constants, "what decompositions made of constants"),
     (merge_duplicates, "decompositions repeat shape arithmetic and masks"),
+    (sink_reshapes, "what follows a product joins its kernel"),
     (simplify, "factors into weights, transposes together, now that all ops are plain"),
     (fold_constants, "what simplifying made of constants"),
     (simplify_control_flow, "conditions that are known now"),
