@@ -33,6 +33,7 @@ from flowc.ir.traversal import inputs_first
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.tensor_pb2 import DataType
 
+SCALARS_ARE_OPEN = 21  # up to this version, a placeholder's shape of no sizes is an unknown one
 # Attributes without which a node means nothing, whatever its record.
 REQUIRED_ATTRS = {"Const": ("value", "dtype")}
 
@@ -84,6 +85,8 @@ def _add(
     try:
         room = MAX_NODES - sum(len(f.node_def) for f in rest.library.function)
         _add_operations(made, graph, nodes, prefix, input_map, where, room)
+        if rest.versions.producer <= SCALARS_ARE_OPEN:
+            _open_placeholders(made.values())
         if check is not None:
             check(made.values())
     except BaseException:
@@ -120,6 +123,14 @@ def _add_operations(
     inputs.check_all_used()
     if not in_order:  # files that TensorFlow writes mostly are, and have no cycles then
         check_acyclic(made, where)
+
+
+def _open_placeholders(operations: Iterable[Operation]) -> None:
+    """Says in today's words which placeholders are of unknown rank: TensorFlow wrote the shape of a
+    scalar for all shapes that were not known in full."""
+    for op in operations:
+        if op.type == "Placeholder" and op.attrs.get("shape") == ():
+            op.attrs["shape"] = None
 
 
 def set_versions(graph: Graph, rest: GraphDef) -> None:

@@ -497,3 +497,19 @@ def test_damaged_files_end_in_an_error_or_a_graph(tmp_path: Path, name: str) -> 
         except FlowcError:
             outcomes.add("error")
     assert "error" in outcomes
+
+
+@pytest.mark.parametrize("producer", [0, 21, 22, 2474])
+def test_old_placeholders_without_sizes_are_of_unknown_rank(producer: int) -> None:
+    """TensorFlow up to 1.2 wrote a scalar's shape for each that it did not know in full."""
+    graph = Graph()
+    for name, shape in (("x", ()), ("y", (3,))):
+        attrs = {"dtype": dtypes.f32, "shape": shape}
+        graph.add_operation("Placeholder", [], attrs, name)
+    message = graph.as_graph_def()
+    message.versions.producer = producer
+    for target in (Graph(), graph):
+        import_graph_def(message.SerializeToString(), name="in", graph=target)
+        x, y = (target.get_tensor_by_name(f"in/{name}:0") for name in "xy")
+        assert x.shape.ndims == (None if producer <= 21 else 0)
+        assert y.shape == [3]
