@@ -30,9 +30,9 @@ from flowc import dtypes
 from flowc.codegen.cpu.blocked import Argument, ContractionSource
 from flowc.codegen.cpu.convolution import ConvSpec, conv_source
 from flowc.codegen.cpu.depthwise import DepthwiseSpec, depthwise_source, pack_depthwise
-from flowc.codegen.cpu.gemm import GemmSpec, gemm_source
-from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
 from flowc.codegen.cpu.packing import pack_conv_weights, pack_gemm_b
+from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
+from flowc.codegen.cpu.products.gemm_m_vectorized import is_turned, turned_columns, turned_source
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.llvm.vector_ir import (

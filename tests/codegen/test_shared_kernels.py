@@ -18,9 +18,9 @@ from flowc.cache.store import DiskCache, KernelCache
 from flowc.codegen.cpu import target as cpu
 from flowc.codegen.cpu.block_copy import transpose_routine
 from flowc.codegen.cpu.depthwise import DepthwiseSpec, depthwise_source
-from flowc.codegen.cpu.gemm_m_vectorized import turned_source
 from flowc.codegen.cpu.numba_frontend import separate_texts
-from flowc.codegen.cpu.pointwise import pointwise_source
+from flowc.codegen.cpu.products.gemm_m_vectorized import turned_source
+from flowc.codegen.cpu.products.pointwise import pointwise_source
 from flowc.codegen.cpu.tile_shape import TileShape, tile_shape
 from flowc.codegen.cpu.tiles import Operands, sums_routine
 from flowc.codegen.kernels.kernel import Kernel

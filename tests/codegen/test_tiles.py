@@ -27,18 +27,18 @@ from flowc.codegen.cpu.depthwise import (
     fitted_to_image,
     pack_depthwise,
 )
-from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
-from flowc.codegen.cpu.gemm_m_vectorized import (
+from flowc.codegen.cpu.packing import (
+    pack_conv_weights,
+    pack_gemm_b,
+)
+from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source, pack_source
+from flowc.codegen.cpu.products.gemm_m_vectorized import (
     is_turned,
     turned_columns,
     turned_rows,
     turned_source,
 )
-from flowc.codegen.cpu.packing import (
-    pack_conv_weights,
-    pack_gemm_b,
-)
-from flowc.codegen.cpu.pointwise import is_pointwise, pack_pointwise, pointwise_source
+from flowc.codegen.cpu.products.pointwise import is_pointwise, pack_pointwise, pointwise_source
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, TileSizes, panels_routine, sizes_needed, tile_shape
 from flowc.ir.builder import Builder

@@ -26,7 +26,7 @@ from flowc.codegen.cpu.depthwise import (
 from flowc.codegen.cpu.packing import Array, pack_conv_weights
 from flowc.codegen.cpu.planar.blocks import PlanarBlock
 from flowc.codegen.cpu.planar.source import planar_source
-from flowc.codegen.cpu.pointwise import pack_pointwise, pointwise_source
+from flowc.codegen.cpu.products.pointwise import pack_pointwise, pointwise_source
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
 from flowc.codegen.cpu.winograd.ways import DEPTHWISE, POINTWISE, TRANSPOSED, conv_ways

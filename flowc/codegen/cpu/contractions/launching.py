@@ -17,8 +17,8 @@ from flowc.codegen.cpu.blocked import (
     no_epilogue,
     parts_of_blocks,
 )
-from flowc.codegen.cpu.gemm import pack_source
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MULTIPLICATIONS
+from flowc.codegen.cpu.products.gemm import pack_source
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import (
     EPILOGUE,

@@ -12,10 +12,14 @@ import numpy as np
 
 from flowc.codegen.cpu.blocked import LeftOperand
 from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
-from flowc.codegen.cpu.gemm import GemmSpec, gemm_source
-from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
 from flowc.codegen.cpu.packing import pack_gemm_b
-from flowc.codegen.cpu.pointwise import is_product_of_pixels, pack_pointwise, pointwise_source
+from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
+from flowc.codegen.cpu.products.gemm_m_vectorized import is_turned, turned_columns, turned_source
+from flowc.codegen.cpu.products.pointwise import (
+    is_product_of_pixels,
+    pack_pointwise,
+    pointwise_source,
+)
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand
 from flowc.ir.computation import Node, Value

@@ -1,0 +1,1 @@
+"""Products of matrices: rows gathered, rows that vectors hold, pixels where they stand."""
