@@ -8,7 +8,7 @@ from google.protobuf import text_format
 
 import flowc as tf
 from flowc.errors import UnsupportedError
-from flowc.graph.graph_def_edits import convert_variables_to_constants
+from flowc.graph.edits.graph_def_edits import convert_variables_to_constants
 from flowc.proto.graph_pb2 import GraphDef
 
 SCALAR = 'attr { key: "shape" value { shape {} } }'

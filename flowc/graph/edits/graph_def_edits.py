@@ -14,8 +14,8 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import UnsupportedError
+from flowc.graph.edits.frozen_functions import READ, FrozenFunctions, node_name, passed_handles
 from flowc.graph.encode import tensor_proto
-from flowc.graph.frozen_functions import READ, FrozenFunctions, node_name, passed_handles
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.shape import TensorShape
