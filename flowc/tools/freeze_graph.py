@@ -19,9 +19,9 @@ from flowc.checkpoint.reader import CheckpointReader
 from flowc.encoding.wire import open_region
 from flowc.errors import InvalidModelError, NotFoundError
 from flowc.extract.interface import operations_named
+from flowc.graph.edits.graph_def_edits import convert_variables_to_constants
 from flowc.graph.encode import saver_def
 from flowc.graph.graph import Graph
-from flowc.graph.graph_def_edits import convert_variables_to_constants
 from flowc.importer.formats import MESSAGES, Kind
 from flowc.importer.metagraph import graph_of_message
 from flowc.importer.variables import read_variables

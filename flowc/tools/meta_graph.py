@@ -14,8 +14,8 @@ from google.protobuf.message import DecodeError
 
 from flowc.encoding.context_names import MESSAGES, renamed
 from flowc.errors import InvalidModelError
+from flowc.graph.edits.graph_def_edits import node_name
 from flowc.graph.encode import variable_def
-from flowc.graph.graph_def_edits import node_name
 from flowc.graph.meta_export import op_def
 
 NewName = Callable[[str], str | None]  # of a node; None for one that is gone

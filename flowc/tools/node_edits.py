@@ -16,9 +16,9 @@ from typing import Any
 from flowc.dtypes import DType
 from flowc.encoding.tensorflow_ops import tensorflow_ops
 from flowc.errors import InvalidModelError, UnknownNameError, UsageError, did_you_mean
+from flowc.graph.edits.graph_def_edits import REFERENCES, node_name
 from flowc.graph.encode import attr_value
 from flowc.graph.graph import Graph
-from flowc.graph.graph_def_edits import REFERENCES, node_name
 from flowc.graph.op_info import has_trait, signature_of
 from flowc.graph.tensor import Tensor
 from flowc.graph.verify import OUTPUT_SHAPES, operation_faults

@@ -11,9 +11,9 @@ from typing import Any
 
 from flowc.encoding.context_names import MESSAGES
 from flowc.errors import UnknownNameError, UsageError, did_you_mean
+from flowc.graph.edits.graph_def_edits import extract_sub_graph, node_name
 from flowc.graph.encode import attr_value
 from flowc.graph.graph import Graph
-from flowc.graph.graph_def_edits import extract_sub_graph, node_name
 from flowc.graph.tensor import Tensor
 from flowc.importer.metagraph import graph_of_message
 from flowc.tools.meta_graph import fit_meta_graph, variable_of

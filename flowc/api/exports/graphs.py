@@ -313,7 +313,7 @@ NAMESPACES: dict[str, Mapping[str, str]] = {
             is_built_with_gpu_support is_built_with_rocm is_built_with_xla is_gpu_available""",
     },
     "graph_util": {
-        "flowc.graph.graph_def_edits": """convert_variables_to_constants extract_sub_graph
+        "flowc.graph.edits.graph_def_edits": """convert_variables_to_constants extract_sub_graph
             must_run_on_cpu remove_training_nodes tensor_shape_from_node_def_name""",
         "flowc.api.framework.models": "import_graph_def",
     },

@@ -14,6 +14,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import UnsupportedError
+from flowc.graph.edits.frozen_functions import READ, FrozenFunctions, node_name, passed_handles
 from flowc.graph.encode import tensor_proto
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
@@ -21,9 +22,6 @@ from flowc.graph.shape import TensorShape
 
 REFERENCES = frozenset({"Variable", "VariableV2"})
 HANDLE = "VarHandleOp"
-READ = "ReadVariableOp"
-# What passes a handle on.
-PASSING = frozenset({"Identity", "Enter", "Switch", "Merge", "Exit", "NextIteration", "RefEnter"})
 
 
 def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> Any:
@@ -52,11 +50,6 @@ def _check(graph_def: Any, names: Any) -> None:
         raise TypeError(f"dest_nodes must be an iterable of strings, but got type {type(names)}.")
 
 
-def node_name(name: str) -> str:
-    """The node of an input: without `^` and the number of the output."""
-    return name.removeprefix("^").partition(":")[0]
-
-
 def _with_nodes(graph_def: Any, nodes: Iterable[Any]) -> Any:
     found = type(graph_def)()
     found.node.extend(nodes)
@@ -78,8 +71,9 @@ def convert_variables_to_constants(
     """The nodes that `output_node_names` depend on, with the values that variables have in `sess`.
 
     `variable_names_whitelist`: the variables to replace (default: all); `variable_names_blacklist`:
-    those to keep. Raises `FailedPreconditionError` for a variable without a value, and
-    `UnsupportedError` for one that a function of the graph reads.
+    those to keep. Functions are called with values in place of handles. Raises
+    `FailedPreconditionError` for a variable without a value, and `UnsupportedError` for a node that
+    does more with one than to read it.
     """
     graph = extract_sub_graph(input_graph_def, output_node_names)
     chosen = [
@@ -90,8 +84,16 @@ def convert_variables_to_constants(
         and node.name not in (variable_names_blacklist or ())
     ]
     values = _values(sess, chosen)
-    handles = _handles(graph, {n.name: n.name for n in chosen if n.op == HANDLE})
-    return _with_nodes(graph, [_frozen(node, graph, values, handles) for node in graph.node])
+    kinds = {name: dtypes.as_dtype(value.dtype).enum for name, value in values.items()}
+    handles = passed_handles(graph.node, {n.name: n.name for n in chosen if n.op == HANDLE})
+    functions = FrozenFunctions(graph)
+    for node in graph.node:
+        if node.name in values:
+            node.CopyFrom(_constant(node, values[node.name]))
+        else:
+            functions.take_values(node, handles, kinds)
+    graph.library.function.extend(functions.made)
+    return graph
 
 
 def _values(sess: Any, variables: Sequence[Any]) -> dict[str, np.ndarray]:
@@ -114,58 +116,14 @@ def _reading(graph: Graph, variable: Any) -> Any:
     )
 
 
-def _handles(graph: Any, found: dict[str, str]) -> dict[str, str]:
-    """Node -> the variable whose handle it passes on."""
-    is_new = bool(found)
-    while is_new:
-        is_new = False
-        for node in graph.node:
-            source = found.get(node_name(node.input[0])) if node.input else None
-            if source is not None and node.op in PASSING and node.name not in found:
-                found[node.name] = source
-                is_new = True
-    return found
-
-
-def _frozen(
-    node: Any, graph: Any, values: Mapping[str, np.ndarray], handles: Mapping[str, str]
-) -> Any:
-    """A node as it is without variables."""
+def _constant(node: Any, value: np.ndarray) -> Any:
     found = type(node)()
-    found.CopyFrom(node)
-    if node.name in values:
-        found.Clear()
-        found.name, found.op, found.device = node.name, "Const", node.device
-        dtype = node.attr["dtype"].type
-        found.attr["dtype"].type = dtype
-        tensor = tensor_proto(values[node.name], dtypes.from_enum(dtype))
-        found.attr["value"].tensor.MergeFromString(tensor.SerializeToString())
-        return found
-    read = handles.get(node_name(node.input[0])) if node.input else None
-    if read is None:
-        return found
-    dtype = dtypes.as_dtype(values[read].dtype).enum
-    if node.op == READ:
-        found.op = "Identity"
-        _keep_attrs(found, T=dtype)
-    elif node.op in PASSING:
-        found.attr["T"].type = dtype
-    else:
-        raise UnsupportedError(
-            f"node '{node.name}' ({node.op}) takes the handle of the variable '{read}', which has "
-            "no place among constants",
-            node=node.name,
-            hint="freeze the graph that the outputs need, without training and saving",
-        )
+    found.name, found.op, found.device = node.name, "Const", node.device
+    dtype = node.attr["dtype"].type
+    found.attr["dtype"].type = dtype
+    tensor = tensor_proto(value, dtypes.from_enum(dtype))
+    found.attr["value"].tensor.MergeFromString(tensor.SerializeToString())
     return found
-
-
-def _keep_attrs(node: Any, **types: int) -> None:
-    """Leaves a node nothing but these type attrs, and where it stands."""
-    for name in [n for n in node.attr if n != "_class"]:
-        del node.attr[name]
-    for name, dtype in types.items():
-        node.attr[name].type = dtype
 
 
 # -- nodes that only training needs

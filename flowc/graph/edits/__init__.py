@@ -1,0 +1,1 @@
+"""GraphDefs made of others: with fewer nodes, with constants in place of variables."""
