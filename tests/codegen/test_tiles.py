@@ -716,12 +716,13 @@ def test_a_target_gets_its_own_vectors_and_calls_nothing_but_memset(name: str, a
 @pytest.mark.parametrize(
     "rows, columns, needed",
     [
-        ([112], 64, TileSizes((14,), ())),
-        ([98, 14], 96, TileSizes((14,), ())),
-        ([17], 40, TileSizes((14, 4), (16,))),  # 9 rows of 17 go into a tile of 14, as do none less
-        ([7, 5], 32, TileSizes((7,), ())),
-        ([112, 3], 24, TileSizes((), (24,))),
-        ([1], 33, TileSizes((1,), (16,))),
+        ([112], 64, TileSizes((14,), (), (14,))),
+        ([98, 14], 96, TileSizes((14,), (), (14,))),
+        # 9 rows of 17 go into a tile of 14, as do none less
+        ([17], 40, TileSizes((14, 4), (16,), (14,))),
+        ([7, 5], 32, TileSizes((7,), (), (14,))),
+        ([112, 3], 24, TileSizes((), (24,), (14,))),
+        ([1], 33, TileSizes((1,), (16,), (14,))),
     ],
 )
 def test_lines_have_the_tiles_that_their_rows_need(
