@@ -34,7 +34,7 @@ class Progress:
 
     def counting_kernels(self, made: Stages) -> KernelCache:
         """The cache of kernels, which tells of each one that is asked for, and how many of `made`
-        there are by then."""
+        there are."""
         return _CountingKernels(kernel_cache(), self, made)
 
 

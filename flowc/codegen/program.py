@@ -151,7 +151,8 @@ def compile_program(
     def compiled_as_made(launches: tuple[Launch, ...]) -> None:
         for kernel in (k for x in launches for k in x.kernels if k.key not in kernels):
             kernels[kernel.key] = kernel
-            pending.append(threads.submit(compile_kernel, kernel))
+            if not keeps_values:
+                pending.append(threads.submit(compile_kernel, kernel))
 
     with _threads() as threads:
         if runtime is None:
@@ -161,6 +162,8 @@ def compile_program(
         launches = launches_of(
             c, target, on_device, shares_sizes=not keeps_values, made=compiled_as_made
         )
+        if keeps_values:  # who counts the kernels of a library knows how many there are
+            pending += [threads.submit(compile_kernel, kernel) for kernel in kernels.values()]
         plan = make_plan(c, {n: needs_of(x) for n, x in launches.items()}, own)
         kept = [] if keeps_values else [(v.input, v.output) for v in spec.reads]
         place_on_devices(plan, on_device, [(i, k) for i, k in kept if i is not None])

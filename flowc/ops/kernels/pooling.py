@@ -30,8 +30,7 @@ def window(first: int, size: int, limit: int) -> Any:
 def place_of(row: int, out_d: int, out_h: int) -> Any:
     """The batch, depth and height of a row of the output."""
     plane = row // out_h
-    batch = plane // out_d
-    return batch, plane - batch * out_d, row - plane * out_h
+    return plane // out_d, plane % out_d, row % out_h
 
 
 def clear(dx: Any, batch: int, pixels: int, channels: int) -> None:
