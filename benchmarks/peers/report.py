@@ -40,7 +40,7 @@ def markdown_of(found: Mapping[str, Any]) -> str:
         " so that the first of them takes more). `error`: the greatest difference from TensorFlow's"
         f" results beside their greatest element, ours and the worst peer's; over {BOUND} an engine"
         " is no peer. Other targets than native hold for the libraries of TensorFlow and OpenVINO,"
-        " too; ONNX Runtime always uses what it finds.",
+        " too; ONNX Runtime finds no AVX-512 where processors can be told to hide it.",
     ]
     for threads, target in dict.fromkeys((r["threads"], r["target"]) for r in rows):
         part = [r for r in rows if (r["threads"], r["target"]) == (threads, target)]
