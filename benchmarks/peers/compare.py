@@ -29,6 +29,7 @@ ROOT = HERE.parent.parent
 OWN_PROCESS = ("networks", "models")  # layers share one: most of the time would go into imports
 PEERS = ("tensorflow", "onnxruntime", "openvino")
 ONEDNN_LEVELS = {"x86-64-v3": "AVX2", "x86-64-v4": "AVX512_CORE"}
+WITHOUT_AVX512 = ("x86-64-v2", "x86-64-v3")
 OUR_PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime")])}
 
 Row = dict[str, Any]
@@ -125,8 +126,10 @@ def _engines(
         ours = {"FLOWC_CACHE_DIR": cache, "FLOWC_PEERS_TARGET": options.target, **OUR_PATHS}
         quiet = {"PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
         quiet["OMP_NUM_THREADS"] = str(threads)
-        if options.target in ONEDNN_LEVELS:  # ONNX Runtime has no such switch
+        if options.target in ONEDNN_LEVELS:
             quiet["ONEDNN_MAX_CPU_ISA"] = ONEDNN_LEVELS[options.target]
+        if options.target in WITHOUT_AVX512:  # ONNX Runtime has no such switch
+            quiet |= _without_avx512(Path(cache))
         try:
             for name in options.engines:
                 own = name == "flowc"
@@ -137,6 +140,18 @@ def _engines(
         finally:
             for engine in started:
                 engine.close()
+
+
+def _without_avx512(folder: Path) -> dict[str, str]:
+    """What makes peers use no AVX-512, whatever they ask the processor; nothing where a processor
+    cannot be told what to say."""
+    if " cpuid_fault" not in Path("/proc/cpuinfo").read_text():
+        print("peers that choose their code by themselves may use AVX-512", file=sys.stderr)
+        return {}
+    library = folder / "hide_avx512.so"
+    command = ["cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(HERE / "hide_avx512.c")]
+    subprocess.run(command, check=True)
+    return {"LD_PRELOAD": str(library)}
 
 
 def _measured(

@@ -37,12 +37,6 @@ def test_who_gives_other_results_is_no_peer() -> None:
     assert "- behind, wrong: no kernel for a\\|b" in text
 
 
-def test_who_uses_wider_vectors_than_it_may_is_no_peer() -> None:
-    row = _row("net", flowc=_engine(2), onnxruntime=_engine(1), openvino=_engine(4))
-    assert ahead(row, "min_ms") == 0.5
-    assert ahead({**row, "target": "x86-64-v3"}, "min_ms") == 2.0
-
-
 def test_errors_beside_f64_and_first_results_beside_xla() -> None:
     engines = {"flowc": (1.0, 2e-6), "right": (2.0, 1e-6), "xla": (8.0, 4e-6)}
     row = _row(
