@@ -129,7 +129,7 @@ def _polygamma(n: Any, x: Any) -> Any:
 # Extended-precision (80-bit) NumPy where it has the function, SciPy's f64 elsewhere.
 REFERENCES: dict[str, Reference] = {
     "exp": np.exp,
-    "exp_negative": np.exp,
+    "exp_negative": lambda x: np.exp(np.minimum(x, 0)),
     "expm1": np.expm1,
     "log": np.log,
     "log1p": np.log1p,
@@ -183,12 +183,6 @@ def bound(name: str) -> float | None:
 
 def reference(name: str) -> Reference | None:
     return REFERENCES.get(name.rpartition("_")[0])
-
-
-def within_domain(name: str, args: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Arguments that a function is for, made of any: `exp_negative` takes at most 0, and NaN."""
-    first, *others = args
-    return [np.minimum(first, 0) if name.startswith("exp_negative_") else first, *others]
 
 
 def carrier(dtype: DType) -> np.dtype[Any]:

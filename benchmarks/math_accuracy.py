@@ -52,8 +52,7 @@ def measure(
     reference = accuracy.reference(name)
     assert reference is not None
     worst, where, seconds, calls = -1.0, (), 0.0, 0
-    for given in chunks(name, samples, every):
-        args = accuracy.within_domain(name, given)
+    for args in chunks(name, samples, every):
         begin = time.perf_counter()
         got = loops(name, *args)
         seconds, calls = seconds + time.perf_counter() - begin, calls + got.size

@@ -17,7 +17,7 @@ from flowc.options import Options
 
 
 def sink_reshapes(c: Computation, options: Options) -> Computation:
-    if not any(isinstance(n.lowering, MatMul) for n in c.nodes):
+    if not [n for n in c.nodes if isinstance(n.lowering, MatMul)]:
         return c
     return rewrite_nodes(c, _Sinking().rule)
 

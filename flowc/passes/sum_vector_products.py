@@ -24,7 +24,8 @@ SHORT = 32  # rows of fewer elements take longer to begin and to end than to add
 
 
 def sum_vector_products(c: Computation, options: Options) -> Computation:
-    if options.has_gpu or not any(_has_row(n) or _has_column(n) for n in c.nodes):
+    products = [n for n in c.nodes if isinstance(n.lowering, MatMul)]
+    if options.has_gpu or not any(_has_row(n) or _has_column(n) for n in products):
         return c
     return rewrite_nodes(c, _summed)
 

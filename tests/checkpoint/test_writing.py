@@ -130,7 +130,9 @@ def test_what_has_no_content(write: Write, tmp_path: Path) -> None:
 
 def test_the_older_format_takes_names_of_utf_8(tmp_path: Path) -> None:
     name = b"\xff".decode("utf-8", "surrogateescape")
-    with pytest.raises(InvalidArgumentError, match="is no UTF-8, which the older format takes"):
+    with pytest.raises(
+        InvalidArgumentError, match="is not UTF-8, as names in the older format must be"
+    ):
         write_tensor_slices(str(tmp_path / "m"), [SavedTensor(name, np.zeros(1), dtypes.f64)])
 
 

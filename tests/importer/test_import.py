@@ -347,7 +347,7 @@ def chain(graph_def: GraphDef, *nodes: tuple[str, str, list[str]]) -> GraphDef:
         ([("a", "A", []), ("b", "B", ["a:x"])], "asks for output 'x'"),
         ([("a", "A", []), ("b", "B", ["a:99999999"])], "asks for output"),
         ([("a", "Relu", ["b"]), ("b", "B", ["a:1"])], "Relu node 'a' has 1 output"),
-        ([("a", "A", []), ("b", "B", ["^a", "a"])], "behind control inputs"),
+        ([("a", "A", []), ("b", "B", ["^a", "a"])], "comes after control inputs"),
         ([("a", "A", ["b"]), ("b", "B", ["c:1"]), ("c", "C", ["^a"])], "'a' -> 'c' -> 'b' -> 'a'"),
         ([("a", "A", ["a"])], "'a' -> 'a'"),
         ([("c", "Const", [])], "Const node 'c' has no attr 'value'"),

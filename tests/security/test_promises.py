@@ -132,7 +132,7 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
         (CAPABILITIES, "test_a_program_from_the_cache_needs_the_permission_too"),
     ],
     "Messages (`Print`": [
-        ("ops/test_print.py", "test_the_standard_output"),
+        ("ops/strings/test_print.py", "test_the_standard_output"),
         (FILES, "test_tfsa_2022_166_a_bool_of_7_is_printed"),
     ],
     "`flowc scan` lists": [

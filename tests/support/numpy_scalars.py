@@ -87,7 +87,7 @@ _FUNCTIONS: dict[str, Callable[..., Array]] = {
     "is_nan": np.isnan, "is_inf": np.isinf, "is_finite": np.isfinite,
     "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
     "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x),
-    "exp": np.exp, "exp_negative": np.exp,
+    "exp": np.exp, "exp_negative": lambda x: np.exp(np.minimum(x, 0)),
     "expm1": np.expm1, "log": np.log, "log1p": np.log1p,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
