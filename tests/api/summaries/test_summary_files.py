@@ -157,6 +157,7 @@ def test_a_slow_disk_stops_no_step(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             return self.file.write(data)
 
     monkeypatch.setattr(Path, "open", lambda *args, **more: SlowFile(opened(*args, **more)))
+    before = set(threading.enumerate())  # of others, whose writers are open
     writer = tf.summary.FileWriter(tmp_path, max_queue=4)
     for step in range(4):
         writer.add_summary(tf.Summary(), step)
@@ -172,8 +173,10 @@ def test_a_slow_disk_stops_no_step(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     writer.flush()
     monkeypatch.undo()
     assert steps_in(tmp_path) == [list(range(9))]
+    own = [t for t in threading.enumerate() if t.name == "flowc events" and t not in before]
+    assert len(own) == 1
     writer.close()
-    assert not [t for t in threading.enumerate() if t.name == "flowc events"]
+    assert not own[0].is_alive()
 
 
 def test_what_the_thread_fails_with_is_raised_by_the_next_call(
