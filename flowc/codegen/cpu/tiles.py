@@ -160,11 +160,11 @@ def _emit_line_sums(
     for kind, total in (pair for row in sums for pair in zip(kinds, row)):
         b.store(ir.Constant(kind, None), total)
     place, fetched = Counter(b, 0), Counter(b, 0)
+    # Of more steps at once, elements that rows share would take the registers of sums.
+    steps = min(steps_of_iteration(rows * len(vectors)), o.stride)
     with counted_loop(b, groups) as group, counted_loop(b, lines) as line:
         first = offset(block, group * group_step + line * line_step)
-        with counted_loop(
-            b, Index(b, depth), unrolled=steps_of_iteration(rows * len(vectors))
-        ) as k:
+        with counted_loop(b, Index(b, depth), unrolled=steps) as k:
             row_of_panel, seen = offset(panel, place.get()), offset(first, k * o.step)
             prefetch(b, byte_offset(following, fetched.get()), level=2)
             columns = [
