@@ -20,9 +20,17 @@ def described_machine() -> dict[str, str]:
         "processor": cpu.get("model name", platform.machine()),
         "vectors": " ".join(vectors),
         "cores": f"{os.cpu_count()}{virtual}",
-        "second-level cache": cpu.get("cache size", "unknown"),
+        "caches": _caches(),
         "memory": f"{memory:.0f} GiB",
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         "load": f"{os.getloadavg()[0]:.1f}",
         "date": datetime.now(UTC).date().isoformat(),
     }
+
+
+def _caches() -> str:
+    """The sizes of the first core's caches for data, by level."""
+    folders = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
+    read = lambda folder, name: (folder / name).read_text().strip()
+    sizes = [read(f, "size") for f in folders if read(f, "type") != "Instruction"]
+    return ", ".join(sizes) or "unknown"
