@@ -46,7 +46,8 @@ def first_result(tree: Path, folder: Path, cache: str, bytecode: str, threads: i
     path = os.pathsep.join([str(tree), str(tree / "runtime")])
     settings = {"PYTHONPATH": path, "FLOWC_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD, str(folder), str(threads)],
+        # -P: not the tree that this is called in.
+        [sys.executable, "-P", "-c", _CHILD, str(folder), str(threads)],
         env={**os.environ, **settings, "PYTHONPYCACHEPREFIX": bytecode},
         check=True,
         capture_output=True,
