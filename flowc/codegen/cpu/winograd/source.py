@@ -223,7 +223,7 @@ def _channel_blocks(channels: Index, shape: TileShape) -> tuple[Index, Index]:
 
 def _emit_products(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
     products, inputs, weights = args[:3]
-    tiles, channels, _, column_begin, column_end = indices(b, args[3:])
+    tiles, channels, column_begin, column_end = indices(b, args[3:])
     shape, positions = spec.shape, spec.winograd.positions
     blocks, step = _channel_blocks(channels, shape)
     zero = Index(b, i64(0))
@@ -336,7 +336,7 @@ def winograd_source(
                     pad_d, n, dilation_h, dilation_w)
             winograd_products_{suffix}(
                 products, advance(inputs, (first - known_first) * {shape.row_stride}), weights,
-                last - first, kernel_d * channels, n, column_begin, column_end)
+                last - first, kernel_d * channels, column_begin, column_end)
             winograd_output_{suffix}(
                 products, dump, advance(y, column_begin), first, last, out_h, out_w, tiles_h,
                 tiles_w, c_stride, column_end - column_begin, dilation_h, dilation_w)
@@ -394,7 +394,7 @@ def _symbols(spec: WinogradSpec) -> dict[str, Any]:
         "ceil_div": ceil_div,
         "zero_run": zero_run_routine(spec.shape).intrinsic(),
         f"winograd_input_{suffix}": _routine(spec, "input", "ppp" + "i" * 19, _emit_input),
-        f"winograd_products_{suffix}": _routine(spec, "products", "pppiiiii", _emit_products),
+        f"winograd_products_{suffix}": _routine(spec, "products", "pppiiii", _emit_products),
         f"winograd_output_{suffix}": _routine(spec, "output", "ppp" + "i" * 10, _emit_output),
     }
 
