@@ -33,7 +33,7 @@ def widened(graph: Any) -> Any:
         found.node.extend(_widened_node(node, narrow_outputs))
     known = {n.name for n in graph.node}
     for node in list(found.node):
-        if node.name in known or node.op != "Cast":
+        if node.name in known or node.op != "Cast":  # the casts above read f64 as it is
             _read_wide(node, narrow_outputs, found)
     return found
 
