@@ -10,6 +10,7 @@ Invariant: a folder with `case.json` is whole, and is not made again.
 from __future__ import annotations
 
 import argparse
+import glob
 import json
 import os
 import subprocess
@@ -32,10 +33,16 @@ from case import Case
 from cases import cases
 from model_session import open_model
 from tensorflow.python.framework import convert_to_constants  # type: ignore[attr-defined]
+from tf2onnx.graph import Node  # type: ignore[import-not-found]
 from widen import NotWidened, widened
 
 v1 = tf.compat.v1
 OPSET = 18
+#: The steps of a case. Files alone pass from one to the next, those of `FROZEN` to "run" and
+#: "convert", which ends with `case.json`; then "wide".
+STEPS = ("freeze", "run", "convert", "wide")
+MANY_BYTES = 256 << 20
+FROZEN = ("frozen.json", "inputs.npz")
 CONVOLUTIONS = ("Conv2D", "DepthwiseConv2dNative", "Conv3D", "Conv2DBackpropInput")
 
 
@@ -44,6 +51,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--models", type=Path, action="append", default=[], metavar="DIR")
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN")
+    parser.add_argument("--step", choices=STEPS, help="this step alone")
     options = parser.parse_args()
     wanted = lambda name: not options.only or any(fnmatch(name, p) for p in options.only)
     folders = sorted(p.parent for d in options.models for p in d.glob("*/ref_case0.npz"))
@@ -53,32 +61,42 @@ def main() -> None:
     makers |= {c.name: partial(_prepare_case, c) for c in cases() if wanted(c.name)}
     large = {*(f.name for f in folders), *(c.name for c in cases() if c.kind == "networks")}
     for name, prepare in makers.items():
-        if len(makers) > 1 and name in large and not _is_ready(options.out / name):
-            # Conversions keep several copies of all weights: a process gives them back.
-            command = [sys.executable, __file__, str(options.out), "--only", name]
-            for folder in options.models:
-                command += ["--models", str(folder)]
-            subprocess.run(command, check=False)
-        else:
-            _make(options.out / name, prepare)
-    ready = [n for n in makers if _is_ready(options.out / n)]
-    for name in ready:
-        if name in large and not (options.out / name / "wide.npz").exists():
-            _write_wide(options.out / name)
-    (options.out / "names.json").write_text(json.dumps(ready))
+        out = options.out / name
+        steps: dict[str, Callable[[Path], None]]
+        steps = {"freeze": prepare, "run": _run, "convert": _convert, "wide": _write_wide}
+        if options.step:
+            _make(out, [steps[options.step]])
+            continue
+        is_wide = name not in large or (out / "wide.npz").exists()
+        missing = (() if _is_ready(out) else STEPS[:3]) + (() if is_wide else STEPS[3:])
+        if name in large:
+            for step in missing:
+                _run_alone(step, name, options)
+        elif missing:
+            _make(out, [steps[step] for step in missing])
+    if not options.step:
+        ready = [n for n in makers if _is_ready(options.out / n)]
+        (options.out / "names.json").write_text(json.dumps(ready))
+
+
+def _run_alone(step: str, name: str, options: argparse.Namespace) -> None:
+    """A step in a process of its own: each keeps several copies of all weights to its end."""
+    command = [sys.executable, __file__, str(options.out), "--only", glob.escape(name)]
+    for folder in options.models:
+        command += ["--models", str(folder)]
+    subprocess.run([*command, "--step", step], check=False)
 
 
 def _is_ready(out: Path) -> bool:
     return (out / "case.json").exists()
 
 
-def _make(out: Path, prepare: Callable[[Path], None]) -> None:
-    if _is_ready(out):
-        return
+def _make(out: Path, steps: Sequence[Callable[[Path], None]]) -> None:
     print(f"making {out.name}", file=sys.stderr, flush=True)
     out.mkdir(parents=True, exist_ok=True)
     try:
-        prepare(out)
+        for step in steps:
+            step(out)
     except Exception:
         traceback.print_exc()
         print(f"left out: {out.name}", file=sys.stderr)
@@ -113,13 +131,7 @@ def _write(
     arrays: Sequence[np.ndarray[Any, Any]],
 ) -> None:
     (out / "graph.pb").write_bytes(graph.SerializeToString())
-    with v1.Session(graph=v1.Graph()) as session:
-        with session.graph.as_default():
-            tf.import_graph_def(graph, name="")
-        results = session.run(list(fetches), dict(zip(feeds, arrays)))
-    held = {f"in_{i}": a for i, a in enumerate(arrays)}
-    held |= {f"out_{i}": a for i, a in enumerate(results)}
-    np.savez(out / "case.npz", **held)  # type: ignore[arg-type]
+    np.savez(out / FROZEN[1], **{f"in_{i}": a for i, a in enumerate(arrays)})  # type: ignore[arg-type]
     types = [n.op for n in graph.node]
     types += [n.op for f in graph.library.function for n in f.node_def]
     case = {
@@ -128,45 +140,81 @@ def _write(
         "fetches": list(fetches),
         "nodes": len(types),
         "convolutional": any(t in CONVOLUTIONS for t in types),
-        "no_onnx": _convert(out, graph, feeds, fetches),
     }
+    (out / FROZEN[0]).write_text(json.dumps(case, indent=1) + "\n")
+
+
+def _run(out: Path) -> None:
+    case = json.loads((out / FROZEN[0]).read_text())
+    with np.load(out / FROZEN[1], allow_pickle=True) as data:
+        held = dict(data)
+    feeds = {name: held[f"in_{i}"] for i, name in enumerate(case["feeds"])}
+    results = _results(_read_graph(out), case["fetches"], feeds)
+    held |= {f"out_{i}": a for i, a in enumerate(results)}
+    np.savez(out / "case.npz", **held)
+
+
+def _convert(out: Path) -> None:
+    """Writes `model.onnx`, or why there is none; at last the case, which is whole by that."""
+    case = json.loads((out / FROZEN[0]).read_text())
+    case["no_onnx"] = ""
+    graph = _read_graph(out)
+    if graph.ByteSize() > MANY_BYTES:
+        _keep_few_weights()
+    try:
+        model, _ = tf2onnx.convert.from_graph_def(
+            graph,
+            input_names=case["feeds"],
+            output_names=case["fetches"],
+            opset=OPSET,
+        )
+        (out / "model.onnx").write_bytes(model.SerializeToString())
+    except Exception as error:
+        case["no_onnx"] = f"tf2onnx: {type(error).__name__}: {error}"[:300]
     (out / "case.json").write_text(json.dumps(case, indent=1) + "\n")
+    for name in FROZEN:
+        (out / name).unlink()
+
+
+def _keep_few_weights() -> None:
+    """Has tf2onnx work on one copy of the weights.
+
+    It makes one before each rewrite, to be able to give that up (not so where the variable is set
+    at all), and one after it, in an arena that frees nothing; what becomes an initializer is
+    written from the node's attribute at the end, and needs none of these.
+    """
+    os.environ["TF2ONNX_CATCH_ERRORS"] = "FALSE"
+    update = Node.update_proto
+    Node.update_proto = lambda node, *storage: None if node.is_const() else update(node, *storage)
 
 
 def _write_wide(out: Path) -> None:
     """What f64 gives. Random numbers would be others, and then nobody's results are near."""
     case = json.loads((out / "case.json").read_text())
-    narrow = v1.GraphDef.FromString((out / "graph.pb").read_bytes())
     held: dict[str, Any] = {}
     try:
-        graph = widened(narrow)
-        with (
-            v1.Session(graph=v1.Graph()) as session,
-            np.load(out / "case.npz", allow_pickle=True) as data,
-        ):
-            tf.import_graph_def(graph, name="")
+        with np.load(out / "case.npz", allow_pickle=True) as data:
             feeds = {name: _wide(data[f"in_{i}"]) for i, name in enumerate(case["feeds"])}
-            results = session.run(case["fetches"], feeds)
+        results = _results(widened(_read_graph(out)), case["fetches"], feeds)
         held |= {f"wide_{i}": a for i, a in enumerate(results)}
     except (NotWidened, ValueError, tf.errors.OpError) as error:
         held["failed"] = np.array(f"{type(error).__name__}: {error}"[:300])
     np.savez(out / "wide.npz", **held)
 
 
+def _read_graph(out: Path) -> Any:
+    return v1.GraphDef.FromString((out / "graph.pb").read_bytes())
+
+
+def _results(graph: Any, fetches: Sequence[str], feeds: dict[str, Any]) -> list[Any]:
+    with v1.Session(graph=v1.Graph()) as session:
+        with session.graph.as_default():
+            tf.import_graph_def(graph, name="")
+        return session.run(list(fetches), feeds)
+
+
 def _wide(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array.astype(np.float64) if array.dtype == np.float32 else array
-
-
-def _convert(out: Path, graph: Any, feeds: Sequence[str], fetches: Sequence[str]) -> str:
-    """Why there is no `model.onnx`; empty where there is one."""
-    try:
-        model, _ = tf2onnx.convert.from_graph_def(
-            graph, input_names=list(feeds), output_names=list(fetches), opset=OPSET
-        )
-        (out / "model.onnx").write_bytes(model.SerializeToString())
-    except Exception as error:
-        return f"tf2onnx: {type(error).__name__}: {error}"[:300]
-    return ""
 
 
 if __name__ == "__main__":
