@@ -14,6 +14,7 @@ import pytest
 from numba.core import types
 
 from flowc import dtypes
+from flowc.codegen.cpu import numba_frontend
 from flowc.codegen.cpu.numba_frontend import kernel_text
 from flowc.codegen.cpu.numba_lowering import dominators_of
 from flowc.codegen.cpu.numba_stages import _read, _typed, contexts
@@ -21,6 +22,7 @@ from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.link.jit import engine_of
 from flowc.codegen.target import made_anew
 from flowc.codegen.targets import target_named
+from flowc.errors import InternalError
 
 SOURCE = """
 def kernel(x, y, n, begin, end):
@@ -47,10 +49,29 @@ def test_values_of_one_variable_keep_their_types(body: str, halves: set[str]) ->
 
 
 def test_a_rejected_kernel_is_named_with_its_source() -> None:
-    from flowc.errors import InternalError
-
     with pytest.raises(InternalError, match="unknown_name"):
         kernel_text(kernel("y[i] = unknown_name(x[i])"))
+
+
+@pytest.mark.parametrize(
+    "known, other",
+    [
+        ("_ZN08NumbaEnv", "_ZN09NumbaEnv"),
+        ('@"_ZN08NumbaEnv', '@"_ZN08Environment'),
+        ("define i32", "define i64"),
+        ('@".const.pickle', '@".const.marshal.pickle'),
+        ("store {i8*, i32, i8*, i8*, i32}*", "store volatile {i8*, i32, i8*, i8*, i32}*"),
+    ],
+)
+def test_text_of_another_form_is_refused(known: str, other: str) -> None:
+    """What is removed from Numba's text is found by its form; a Numba that writes another one must
+    not pass unseen."""
+    divided = kernel("for j in range(begin, end, n):\n            y[j] = x[i]")
+    lowered = numba_frontend._lowered(divided, divided.key)
+    assert known in lowered.text
+    numba_frontend._clean(lowered.text, lowered.name, "key")
+    with pytest.raises(InternalError, match="another form"):
+        numba_frontend._clean(lowered.text.replace(known, other), lowered.name, "key")
 
 
 def test_text_depends_neither_on_order_nor_on_threads() -> None:

@@ -106,7 +106,7 @@ def of_loops(sanitizer: Sanitizer, seed: str) -> list[str]:
 def of_contraction(sanitizer: Sanitizer, seed: str, values: bool = False) -> list[str]:
     """A random product or convolution, of sizes that register tiles are made for."""
     target = TARGETS[int(seed) % len(TARGETS)]
-    return _of(sanitizer, *random_contraction(int(seed)), values, Options(target=target))
+    return _of(sanitizer, *random_contraction(int(seed)), values, target)
 
 
 def of_convolution(sanitizer: Sanitizer, sizes: str) -> list[str]:
@@ -128,10 +128,10 @@ def _of(
     c: Computation,
     arrays: Sequence[np.ndarray],
     values: bool = False,
-    options: Options = Options(),
+    target: str = "native",
 ) -> list[str]:
     with sanitizer.instrumenting(values):
-        return sanitizer.run(PartitionedProgram(c, options), arrays)
+        return sanitizer.run(PartitionedProgram(c, Options(target=target)), arrays)
 
 
 KINDS: dict[str, Callable[[Sanitizer, str], list[str]]] = {
