@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -139,6 +139,13 @@ TARGET_READERS = ("flowc.codegen.cpu", "flowc.codegen.cuda")
 # starts.
 DEFINES = ("flowc.ops", "flowc.codegen.math")
 STARTS = ("flowc.__main__",)
+# Numba finds a target by its name in a table of its own; a dataset is made from the type of one.
+EFFECTS = {
+    ("flowc.codegen.cpu.numba_stages", "target_registry[TARGET] = _Target"),
+    ("flowc.api.data.dataset", "DatasetSpec.value_class = Dataset"),
+}
+# TensorFlow has functions in `tf.dtypes`: the API above gives them when they are asked for.
+ASKED_FOR = {("flowc.dtypes", "flowc")}
 
 
 @dataclass(frozen=True)
@@ -193,6 +200,8 @@ def _imports_of(module: str, tree: ast.Module) -> Iterator[Import]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}:{node.lineno}: relative import"
             names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            names = [x.value for x in node.args[:1] if isinstance(x, ast.Constant)]
         else:
             continue
         for name in names:
@@ -239,7 +248,8 @@ def upward_imports(known: Sources) -> list[str]:
     found = []
     for i in every_import(known):
         mine, other = layer(i.module), layer(i.name)
-        if mine is not None and other is not None and other > mine:
+        late = (i.module, i.name) in ASKED_FOR
+        if mine is not None and other is not None and other > mine and not late:
             found.append(str(i))
     return found
 
@@ -344,16 +354,43 @@ def effects_of_imports(known: Sources) -> list[str]:
     holds for others."""
     found = []
     for module, source in known.items():
-        for node in tree_of(source).body:
-            call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-            loop = isinstance(node, (ast.For, ast.While, ast.With))
-            defines = any(is_within(module, p) for p in DEFINES)
-            if (call or loop) and not defines and module not in STARTS:
+        defines = any(is_within(module, p) for p in DEFINES)
+        tree = tree_of(source)
+        own = {
+            n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        own |= {n.name for n in tree.body if isinstance(n, ast.ClassDef)}
+        for node in () if defines or module in STARTS else _statements(tree.body):
+            if _has_effect(node, own) and (module, ast.unparse(node)) not in EFFECTS:
                 found.append(f"{module}:{node.lineno} does something when imported")
-        for node in ast.walk(tree_of(source)):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Global):
                 found.append(f"{module}:{node.lineno} changes {', '.join(node.names)}")
     return found
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Those that run when a module is imported, also in branches."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If):
+            yield from _statements([*node.body, *node.orelse])
+        elif isinstance(node, ast.Try):
+            handled = [inner for handler in node.handlers for inner in handler.body]
+            yield from _statements([*node.body, *handled, *node.orelse, *node.finalbody])
+
+
+def _has_effect(node: ast.stmt, own: Collection[str]) -> bool:
+    """Whether a statement does more than to import, to give a value a name, or to complete what is
+    the module's `own`."""
+    if isinstance(node, (ast.For, ast.While, ast.With, ast.Delete)):
+        return True
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Call)
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    parts = [t.value for t in targets if isinstance(t, (ast.Attribute, ast.Subscript))]
+    foreign = any(not (isinstance(x, ast.Name) and x.id in own) for x in parts)
+    return foreign or any(isinstance(t, ast.Name) and t.id == "_" for t in targets)
 
 
 def foreign_imports_of_the_runtime(known: Sources) -> list[str]:
@@ -420,6 +457,11 @@ def test_rule(rule: str, known: dict[str, str]) -> None:
         ("packages stay where they belong", "flowc.run.new", "import numba"),
         (
             "packages stay where they belong",
+            "flowc.run.new",
+            "import importlib\ndef f():\n    return importlib.import_module('numba')",
+        ),
+        (
+            "packages stay where they belong",
             "flowc.codegen.kernels.new",
             "def f():\n    from flowc.codegen.cpu.loop_choices import TILE_SIDE",
         ),
@@ -439,6 +481,17 @@ def test_rule(rule: str, known: dict[str, str]) -> None:
             "def f(target):\n    return target.vector_bits",
         ),
         ("importing registers nothing but op records", "flowc.plan.new", "print(1)"),
+        *(
+            ("importing registers nothing but op records", "flowc.plan.new", effect)
+            for effect in (
+                "import os\nos.environ['X'] = '1'",
+                "from flowc.ir import dims\ndims.MOST = 1",
+                "if X:\n    print(1)",
+                "try:\n    print(1)\nexcept OSError:\n    pass",
+                "_ = print(1)",
+                "del X",
+            )
+        ),
         (
             "importing registers nothing but op records",
             "flowc.plan.new",
