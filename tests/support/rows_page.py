@@ -111,7 +111,7 @@ ROWS = {
         "savers:frozen savers:without_* savers:begun_* commands:*",
     ),
     51: Row("string_to_number"),
-    69: Row("layers.dense, losses.mean_squared_error", checked="tests/test_layers.py"),
+    69: Row("layers.dense, losses.mean_squared_error", checked="tests/api/layers/test_layer_programs.py"),
     70: Row("images, image files and sounds", checked="tests/api/image/test_image_files.py"),
     77: Row("gradients of loops", "gradients:while*", "tests/test_fuzz.py"),
     81: Row("feeding and preloading"),

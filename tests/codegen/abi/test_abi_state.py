@@ -22,7 +22,7 @@ from flowc.proto.graph_pb2 import GraphDef
 
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
-SOURCES = Path(__file__).parents[1] / "cc"
+SOURCES = Path(__file__).parents[2] / "cc"
 
 COUNTED = """
   node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }

@@ -19,7 +19,7 @@ from flowc import dtypes
 from flowc.codegen.math import FUNCTIONS, intrinsic, math_module_text
 from flowc.errors import UnknownNameError
 
-RECORDED = Path(__file__).parents[1] / "recorded"
+RECORDED = Path(__file__).parents[2] / "recorded"
 INF, NAN = np.inf, np.nan
 INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 FLOAT_NAMES = [n for n in FUNCTIONS if n.endswith(("_f32", "_f64"))]
