@@ -12,12 +12,12 @@ import os
 
 import numpy as np
 import pytest
+from campaigns.registry_graphs import NEAR, RegistryGraph, node_reference, registry_graph
+from campaigns.runnable_targets import TARGETS
 from closeness import difference
 from op_cases import EXACT
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
 from partitions import PartitionedProgram, bits
-from registry_graphs import NEAR, RegistryGraph, node_reference, registry_graph
-from runnable_targets import TARGETS
 
 from flowc import dtypes
 from flowc.ir.computation import Node, Value

@@ -11,10 +11,10 @@ import os
 
 import numpy as np
 import pytest
+from campaigns.random_contractions import random_contraction
+from campaigns.runnable_targets import TARGETS
 from ir_reference import reference_results
 from partitions import PartitionedProgram
-from random_contractions import random_contraction
-from runnable_targets import TARGETS
 
 from flowc.options import Options
 
