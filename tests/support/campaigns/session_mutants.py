@@ -40,7 +40,6 @@ from flowc.run.fetches import Fetches
 MOST_BYTES = 1 << 16  # of a graph
 MOST_RUNS = 6
 SIZES = (*INTS, 1 << 20, 1 << 31, 1 << 40, 5, 7)
-PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 Random = np.random.Generator
 Feeds = dict[str, np.ndarray]
 
