@@ -11,26 +11,33 @@ from layer_rules import MOST_FILES, ROOT, Sources, every_import
 
 
 def missing_files(page: str) -> list[str]:
-    """The files and folders that a page names and that are not there. A path begins at the root, or
-    in a folder of flowc or of the tests; a name may be that of any file."""
-    named = re.findall(r"`([\w./-]+/[\w./-]*|[\w-]+\.(?:py|md|txt|ir))`", page)
+    """The files and folders that a page names and that are not there. A path has a suffix or ends
+    in a slash, and begins at the root, or in a folder of flowc, its runtime or the tests; a name
+    may be that of any file."""
+    named = re.findall(r"`([\w./-]+/(?:[\w./-]*\.\w+)?|[\w-]+\.(?:py|md|txt|ir))`", page)
     folders = (
         ROOT,
         ROOT / "tests",
         ROOT / "runtime",
+        ROOT / "runtime" / "flowc_runtime",
         *(ROOT / "flowc").rglob("*/"),
         ROOT / "flowc",
     )
+    elsewhere = [ROOT / folder for folder in ("tests", "runtime", "benchmarks")]
     return [
         name
         for name in named
         if "..." not in name
         and not any((folder / name).exists() for folder in folders)
-        and ("/" in name or not list((ROOT / "tests").rglob(name)))
+        and ("/" in name or not any(list(root.rglob(name)) for root in elsewhere))
     ]
 
 
-@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+PAGES = ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/reliability.md"]
+PAGES += [f"docs/internals/{path.name}" for path in sorted((ROOT / "docs/internals").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_pages_name_what_is_there(page: str) -> None:
     assert missing_files("`ir/computation.py`, `ir/gone.py`, `gone.py`") == [
         "ir/gone.py",
