@@ -15,6 +15,7 @@ from flowc.codegen.cpu.planar.blocks import MOST_BYTES, planar_block
 from flowc.codegen.cpu.tile_shape import tile_shape
 from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
+from flowc.ir.dims import symbol
 from flowc.ir.lowering import Convolution
 from flowc.ir.program_spec import spec_of
 from flowc.ir.types import tensor_type
@@ -153,6 +154,15 @@ def _block(
     shape = tile_shape(dtypes.f32, 32 * lanes, registers=32 if lanes == 16 else 16)
     lowering = Convolution(strides, (1, 1), ((0, 0), (0, 0)), groups)
     return planar_block(shape, lowering, window, result)
+
+
+def test_pixels_of_a_row_need_not_be_known() -> None:
+    for weights, result in (((3, 3, 3, 8), (1, 64, symbol("w"), 8)),
+                            ((3, 3, 3, 2, 8), (1, 9, 64, symbol("w"), 8))):  # fmt: skip
+        ones = (1,) * (len(weights) - 2)
+        lowering = Convolution(ones, ones, ((1, 1),) * len(ones))
+        shape = tile_shape(dtypes.f32, 512, registers=32, fma=True)
+        assert planar_block(shape, lowering, weights, result) is not None
 
 
 def test_planes_of_a_task_stay_in_a_cache() -> None:

@@ -199,8 +199,9 @@ def test_results_do_not_depend_on_how_tasks_are_split() -> None:
     a, b = values((1, 260, 300), dtypes.f32), values((1, 300, 600), dtypes.f32, 1)
     whole = run_gemm(a, b, shape)
     np.testing.assert_array_equal(whole, run_gemm(a, b, shape, splits=5))
-    for parts in (2, 3, 9):  # the last of them of more parts than a block has register tiles
-        np.testing.assert_array_equal(whole, run_gemm(a, b, shape, splits=8, parts=parts))
+    for parts in (2, 3, 9, 12):  # 9 and 12 are more than a block has register tiles
+        for splits in (8, 3000):
+            np.testing.assert_array_equal(whole, run_gemm(a, b, shape, splits=splits, parts=parts))
 
 
 @pytest.mark.parametrize("transpose_b", [False, True])

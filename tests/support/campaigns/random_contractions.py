@@ -2,8 +2,8 @@
 depthwise groups are made for, which the small examples of records never reach.
 
 In: a seed. Out: a Computation of one contraction, what follows it and often a transpose or reshape
-on either side, and arrays for its parameters. Weights are constants or parameters; the number of
-rows or images is known or not.
+on either side, and arrays for its parameters. Weights are constants or parameters; the numbers of
+rows and images, and the sizes of these, are known or not.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class RandomContraction:
     def numbers(self, shape: Sequence[int]) -> np.ndarray:
         return self.random.uniform(-1, 1, tuple(shape)).astype(self.dtype.numpy)
 
-    def fed(self, shape: Sequence[int], open_first: bool = False) -> Value:
-        """A parameter, the first of whose sizes may be the run's."""
+    def fed(self, shape: Sequence[int], may_be_open: int = 0) -> Value:
+        """A parameter, of whose first `may_be_open` sizes some are known to the run alone."""
         self.arrays.append(self.numbers(shape))
-        name = f"x{len(self.arrays)}"
-        first = (symbol("n"),) if open_first else tuple(shape[:1])
-        return self.b.parameter(name, TensorType(self.dtype, (*first, *shape[1:])))
+        is_open = [i < may_be_open and self.chance(0.3) for i in range(len(shape))]
+        dims = [symbol(f"n{i}") if is_open[i] else d for i, d in enumerate(shape)]
+        return self.b.parameter(f"x{len(self.arrays)}", TensorType(self.dtype, tuple(dims)))
 
     def weights(self, shape: Sequence[int]) -> Value:
         return self.b.const(self.numbers(shape)) if self.chance(0.6) else self.fed(shape)
@@ -57,7 +57,7 @@ class RandomContraction:
     def product(self) -> Value:
         m, n, k = self.one_of(SIZES), self.one_of(SIZES), self.one_of(DEPTHS)
         across, down = self.chance(0.25), self.chance(0.3)
-        left = self.fed((k, m) if across else (m, k), open_first=self.chance(0.25))
+        left = self.fed((k, m) if across else (m, k), 1)
         right = self.weights((n, k) if down else (k, n))
         return self.b.mat_mul(left, right, transpose_a=across, transpose_b=down)
 
@@ -93,7 +93,7 @@ class RandomContraction:
     def convolution(self) -> Value:
         window, groups = self.one_of(WINDOWS), self.one_of((1, 1, 1, 1, 2, 4))
         inputs, outputs = groups * self.one_of(CHANNELS), groups * self.one_of(CHANNELS)
-        x = self.fed(self.image(2, window, inputs), open_first=self.chance(0.25))
+        x = self.fed(self.image(2, window, inputs), 3)
         w = self.weights((*window, inputs // groups, outputs))
         return self.b.conv2d(x, w, **self.geometry(2, window))
 
@@ -101,13 +101,13 @@ class RandomContraction:
         window = (self.one_of((1, 2, 3)), *self.one_of(WINDOWS[:4]))
         inputs, outputs = self.one_of(CHANNELS), self.one_of(CHANNELS)
         _, *sizes, _ = self.image(3, window, inputs)
-        x = self.fed((1, *(min(size, 9) for size in sizes), inputs))
+        x = self.fed((1, *(min(size, 9) for size in sizes), inputs), 4)
         w = self.weights((*window, inputs, outputs))
         return self.b.conv3d(x, w, **self.geometry(3, window))
 
     def depthwise(self) -> Value:
         window, channels = self.one_of(WINDOWS), self.one_of(CHANNELS)
-        x = self.fed(self.image(2, window, channels), open_first=self.chance(0.25))
+        x = self.fed(self.image(2, window, channels), 3)
         w = self.weights((*window, channels, self.one_of((1, 1, 2))))
         attrs = self.geometry(2, window)
         return self.b.depthwise_conv2d(x, w, **attrs)
