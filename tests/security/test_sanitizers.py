@@ -25,7 +25,7 @@ OPS = [op.name for op in TESTED]
 AT_ONCE = 24  # names that one child tries
 TRIED = ["memory:gather_nd", "values:in_top_k", "sizes:resize_bilinear_grad", "loops:0"]
 TRIED += ["convolution:9", "convolution:26"]  # by tiles of 2 x 2 outputs, of 4 x 4
-TRIED += ["contractions:1", "contraction-values:4"]
+TRIED += ["contractions:76", "contraction-values:4"]
 if EVERYTHING:
     TRIED = [f"{kind}:{name}" for kind in ("memory", "values", "sizes") for name in OPS]
     TRIED += [f"{kind}:{seed}" for kind in ("graphs", "loops") for seed in range(200)]
