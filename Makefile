@@ -31,13 +31,13 @@ test: $(DEV_INSTALLED) ## all tests; no TensorFlow
 fuzz: $(DEV_INSTALLED) ## random and malformed graphs, FUZZ of each kind, and every example in every dtype
 	FLOWC_FUZZ=$(FUZZ) FLOWC_ALL_DTYPES=1 $(BIN)/python -m pytest -n $(JOBS) \
 	  -k "(fuzz or flipped or compiled_code or serves_every_size or matrices) and not fuzzed_graphs"
-	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py \
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/campaigns/fuzz_campaign.py \
 	  $$(($(FUZZ) * 131072 / 1000)) --jobs $(JOBS) --log docs/fuzz.log
 	for kind in calls rows feeds files; do \
-	  PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py --of $$kind \
+	  PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/campaigns/fuzz_campaign.py --of $$kind \
 	    $$(($(FUZZ) * 16384 / 1000)) --jobs $(JOBS) --log docs/fuzz-$$kind.log || exit 1; done
 	for kind in feeds-of-ops feeds-of-rows; do \
-	  PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py --of $$kind \
+	  PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/campaigns/fuzz_campaign.py --of $$kind \
 	    $$(($(FUZZ) * 4096 / 1000)) --jobs $(JOBS) --log docs/fuzz-$$kind.log || exit 1; done
 
 gradients: $(DEV_INSTALLED) $(ORACLE_INSTALLED) ## gradients of FUZZ random programs of each kind and of every op, beside TensorFlow's
@@ -64,7 +64,7 @@ mutants: $(DEV_INSTALLED) ## changes of the code that reads and writes files: do
 	  --cov=flowc/checkpoint --cov=flowc/cache --cov=flowc/importer --cov=flowc/encoding \
 	  --cov=flowc/files --cov-branch --cov-context=test --cov-report=term \
 	  tests/checkpoint tests/cache tests/importer tests/encoding tests/files tests/security tests/cli
-	$(BIN)/python tests/support/mutation_campaign.py .coverage build/times.xml \
+	$(BIN)/python tests/support/campaigns/mutation_campaign.py .coverage build/times.xml \
 	  --count $$(($(FUZZ) / 2)) --jobs $(JOBS) --log docs/mutants.log
 
 ptxas: $(DEV_INSTALLED) ## an assembler takes the kernels of every op, for eight architectures
@@ -95,22 +95,22 @@ oracle: $(ORACLE_INSTALLED) ## record TensorFlow's results anew, and compare wit
 	$(ORACLE_VENV)/bin/python -m pytest -m oracle -n $(JOBS)
 
 rows: $(DEV_INSTALLED) ## write docs/tf1-rows.md from the programs of its rows
-	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/rows_page.py
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/pages/rows_page.py
 
 bench: $(DEV_INSTALLED) $(if $(filter peers,$(BENCH)),$(PEERS_INSTALLED)) ## how fast compiled code is; BENCH=peers: beside others
 	FLOWC_PEERS_PYTHON=$(PEERS_VENV)/bin/python $(BIN)/python benchmarks/run.py $(BENCH)
 
 stub: $(DEV_INSTALLED) ## write what editors read of the public API
-	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/api_stub.py
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/pages/api_stub.py
 
 coverage: $(DEV_INSTALLED) ## write docs/coverage.md, which names of TensorFlow are there
-	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/coverage_page.py
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/pages/coverage_page.py
 
 man: $(DEV_INSTALLED) ## write docs/flowc.1, the page that `man flowc` shows
-	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/man_page.py
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/pages/man_page.py
 
 reference: $(DEV_INSTALLED) ## write build/reference, pages of all public names with their docstrings
-	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/reference_pages.py build/reference
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/pages/reference_pages.py build/reference
 
 wheels: | $(BIN)/python ## wheels of flowc and of flowc-runtime, which needs NumPy alone
 	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from campaigns.random_graphs import inputs_of, random_graph
 from ir_reference import reference_results
-from random_graphs import inputs_of, random_graph
 
 from flowc.compiler import load_executable
 from flowc.ir.computation import Computation, Value

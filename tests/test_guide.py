@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import reference_pages
+from pages import reference_pages
 
 import flowc as tf
 from flowc.api import exports

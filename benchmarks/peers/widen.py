@@ -16,7 +16,6 @@ from tensorflow.python.framework import op_def_registry  # type: ignore[attr-def
 
 NARROW, WIDE = tf.float32.as_datatype_enum, tf.float64.as_datatype_enum
 BATCH_NORM = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
-ALWAYS_NARROW = "_f32_of_"  # begins the names of casts
 
 
 class NotWidened(Exception):
@@ -27,43 +26,35 @@ def widened(graph: Any) -> Any:
     """Raises `NotWidened` for graphs with functions."""
     if graph.library.function:
         raise NotWidened("functions")
-    narrow_outputs: set[tuple[str, int]] = set()
     found = tf.compat.v1.GraphDef(versions=graph.versions)
     for node in graph.node:
-        found.node.extend(_widened_node(node, narrow_outputs))
-    known = {n.name for n in graph.node}
+        found.node.extend(_widened_node(node))
+    types = {
+        (node.name, at): dtype
+        for node in found.node
+        for at, dtype in enumerate(_types_of(op_def_registry.get(node.op).output_arg, node))
+    }
     for node in list(found.node):
-        if node.name in known or node.op != "Cast":  # the casts above read f64 as it is
-            _read_wide(node, narrow_outputs, found)
+        _read_as_wanted(node, types, found)
     return found
 
 
-def _widened_node(node: Any, narrow_outputs: set[tuple[str, int]]) -> Iterator[Any]:
+def _widened_node(node: Any) -> Iterator[Any]:
+    """The node in f64 where its op can, whatever its inputs are."""
     if node.op in BATCH_NORM and not node.attr["is_training"].b:
         yield from _written_batch_norm(node)
         return
-    op = op_def_registry.get(node.op)
     wide = tf.compat.v1.NodeDef()
     wide.CopyFrom(node)
     if node.op == "Const" and node.attr["dtype"].type == NARROW:
         value = tf.make_ndarray(node.attr["value"].tensor).astype(np.float64)
         wide.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
-    for attr in op.attr:
+    for attr in op_def_registry.get(node.op).attr:
         if attr.type == "type" and wide.attr[attr.name].type == NARROW and _may_be_wide(attr):
             wide.attr[attr.name].type = WIDE
         elif attr.type == "list(type)":
             types = wide.attr[attr.name].list.type
             types[:] = [WIDE if t == NARROW else t for t in types]
-    for at, dtype in enumerate(_types_of(op.input_arg, wide)):
-        if dtype == NARROW:
-            source, name = wide.input[at], f"{ALWAYS_NARROW}{node.name}_{at}"
-            cast = tf.compat.v1.NodeDef(name=name, op="Cast", input=[source])
-            cast.attr["SrcT"].type, cast.attr["DstT"].type = WIDE, NARROW
-            wide.input[at] = name
-            yield cast
-    narrow_outputs |= {
-        (node.name, at) for at, t in enumerate(_types_of(op.output_arg, wide)) if t == NARROW
-    }
     yield wide
 
 
@@ -82,17 +73,18 @@ def _types_of(args: Any, node: Any) -> Iterator[int]:
         yield from [dtype] * (node.attr[arg.number_attr].i if arg.number_attr else 1)
 
 
-def _read_wide(node: Any, narrow_outputs: set[tuple[str, int]], graph: Any) -> None:
-    """Casts what the node reads of ops that give f32 alone."""
-    for at, source in enumerate(node.input):
-        name, _, slot = source.partition(":")
-        port = (name, int(slot or 0))
-        if source.startswith("^") or port not in narrow_outputs:
+def _read_as_wanted(node: Any, types: dict[tuple[str, int], int], graph: Any) -> None:
+    """Casts what the node takes in the one of both dtypes from what has the other."""
+    for at, wanted in enumerate(_types_of(op_def_registry.get(node.op).input_arg, node)):
+        name, _, slot = node.input[at].partition(":")
+        given = types[name, int(slot or 0)]
+        if {given, wanted} != {NARROW, WIDE}:
             continue
-        cast_name = f"_f64_of_{name}_{port[1]}"
-        if not any(n.name == cast_name for n in graph.node):
-            cast = graph.node.add(name=cast_name, op="Cast", input=[source])
-            cast.attr["SrcT"].type, cast.attr["DstT"].type = NARROW, WIDE
+        cast_name = f"{'f64' if wanted == WIDE else 'f32'}_of/{name}/{slot or 0}"
+        if (cast_name, 0) not in types:
+            cast = graph.node.add(name=cast_name, op="Cast", input=[node.input[at]])
+            cast.attr["SrcT"].type, cast.attr["DstT"].type = given, wanted
+            types[cast_name, 0] = wanted
         node.input[at] = cast_name
 
 

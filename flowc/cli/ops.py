@@ -69,7 +69,7 @@ def ops_command(names: tuple[str, ...], missing: bool, target: str | None, as_js
 
 def _on_gpu(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The ops that compile, each with the reason for which it stays on the host (None: it runs on
-    the GPU), as `tests/support/gpu_ops.py` finds it by the ops' examples; of registered ops, as
+    the GPU), as `gpu_ops.py` of the tests finds it by the ops' examples; of registered ops, as
     their kernels say."""
     from flowc.extending.registration import registered_ops
 

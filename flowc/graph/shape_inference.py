@@ -204,7 +204,7 @@ def _inferred(
     except NeedsContent as error:
         if error.shapes is not None:
             return tuple(error.shapes)
-        return _declared(record, attrs, len(inputs))
+        return _declared(attrs, len(inputs))
     return tuple(
         _handle_sizes(record, inputs, t) if t.dtype is resource else _sizes(t) for t in types
     )
@@ -241,7 +241,7 @@ def _sizes(found: TensorType) -> tuple[int | None, ...]:
     return tuple(None if isinstance(d, Expr) else int(d) for d in found.dims)
 
 
-def _declared(record: Op, attrs: Mapping[str, Any], count: int) -> tuple[Sizes, ...] | None:
+def _declared(attrs: Mapping[str, Any], count: int) -> tuple[Sizes, ...] | None:
     """The shape that an attr states (a placeholder's), where the elements of an input would be
     needed to know more."""
     return _stated(attrs) if not count and "shape" in attrs else None

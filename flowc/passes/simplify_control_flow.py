@@ -58,7 +58,7 @@ def _simplify_if(b: Rewriter, node: Node, options: Options) -> Sequence[Value] |
 def _simplify_while(b: Rewriter, node: Node, options: Options) -> Sequence[Value] | None:
     carried: int = node.attrs["carried"]
     condition, body = node.attrs["condition"], node.attrs["body"]
-    if _never_runs(b, node, options):
+    if _never_runs(node, options):
         return node.inputs[:carried]
     makes: dict[int, Make] = {}
     for i, value in enumerate(node.inputs[carried:], carried):
@@ -126,7 +126,7 @@ def _same(x: np.ndarray, y: np.ndarray) -> bool:
     return x.tobytes() == y.tobytes()
 
 
-def _never_runs(b: Rewriter, node: Node, options: Options) -> bool:
+def _never_runs(node: Node, options: Options) -> bool:
     """Whether the condition is false for the values that a loop starts with."""
     condition = node.attrs["condition"]
     if any(n.has_effects for n in condition.nodes):

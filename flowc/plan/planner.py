@@ -137,15 +137,15 @@ class _RegionPlanner:
                 case "read_sizes":
                     self._emit(ReadSizes(node))
                 case "sizes":
-                    self._place(node.output, number)
+                    self._place(node.output)
                     self._emit(WriteSizes(node))
                 case "while":
                     self._emit(self._loop(number, node))
                 case "if":
-                    self._emit(self._branch(number, node))
+                    self._emit(self._branch(node))
                 case _:
                     for value in node.outputs:
-                        self._place(value, number)
+                        self._place(value)
                     self._emit(CallHost(node))
             self._release(number)
         for value, want in zip(self.reuse.c.results, self.wanted, strict=True):
@@ -221,7 +221,7 @@ class _RegionPlanner:
             return self.pools.local(size)
         return self.pools.cell(size) if demand == EXCHANGED else self.pools.slot(size)
 
-    def _place(self, value: Value, number: int) -> Place:
+    def _place(self, value: Value) -> Place:
         """Places an output of a step."""
         last = self.reuse.last[value]
         source = self.reuse.takes.get(value)
@@ -241,7 +241,7 @@ class _RegionPlanner:
 
     def _run_step(self, number: int, node: Node) -> Run:
         for value in node.outputs:
-            self._place(value, number)
+            self._place(value)
         needs = self.needs[node]
         workspace: Place | None = None
         late: Heap | None = None
@@ -260,10 +260,10 @@ class _RegionPlanner:
             plan.scratch_times.append(self.pools.time)
         return Run(node, needs, workspace, late)
 
-    def _branch(self, number: int, node: Node) -> Branch:
+    def _branch(self, node: Node) -> Branch:
         wanted: list[tuple[Place, bool] | None] = []
         for value in node.outputs:
-            place = self._place(value, number)
+            place = self._place(value)
             wanted.append((place, value not in self.reuse.takes))
         given = [self.region.place_of(v) for v in node.inputs[1:]]
         then, otherwise = (self._nested(b, given, wanted) for b in self.reuse.bodies[node])
@@ -283,10 +283,10 @@ class _RegionPlanner:
         own = [p.output for p in body.c.parameters[:count]]
         current: list[Place] = []
         for i, value in enumerate(node.outputs):
-            current.append(self._carried_place(own[i], value, number))
+            current.append(self._carried_place(own[i], value))
             if value not in self.reuse.takes:
                 self._emit(Copy(node.inputs[i], current[i]))
-        sources = self._sources(node, own, current)
+        sources = self._sources(node, current)
         following: dict[int, Place] = {}
         for i in range(count):
             if sources[i] is None and not is_scalar(own[i]):
@@ -307,16 +307,16 @@ class _RegionPlanner:
         ]
         return Loop(node, tested, repeated, self._exchange(ending), tuple(assigned))
 
-    def _carried_place(self, own: Value, output: Value, number: int) -> Place:
+    def _carried_place(self, own: Value, output: Value) -> Place:
         """Where a loop carries a value: always on the stack if it is a scalar."""
         if not is_scalar(own):
-            return self._place(output, number)
+            return self._place(output)
         place = self.pools.local(bytes_of(own))
         self._hold(place, self.reuse.last[output])
         self.places[output] = place
         return place
 
-    def _sources(self, node: Node, own: list[Value], current: list[Place]) -> list[int | None]:
+    def _sources(self, node: Node, current: list[Place]) -> list[int | None]:
         """For each carried value the one whose place holds it at the end of the body. Places of
         different kinds are not exchanged."""
         return [

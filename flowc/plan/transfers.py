@@ -190,7 +190,7 @@ class _Transfers:
         initial: dict[Step, Side] = {}  # copies of what loops start from
         for number, step in enumerate(region.steps):
             if isinstance(step, Loop):
-                initial |= self._initial_copies(region, step, region.steps[:number])
+                initial |= self._initial_copies(step, region.steps[:number])
         for step in region.steps:
             match step:
                 case Copy():
@@ -257,11 +257,9 @@ class _Transfers:
 
     # -- loops
 
-    def _initial_copies(
-        self, region: Region, loop: Loop, before: Sequence[Step]
-    ) -> dict[Step, Side]:
+    def _initial_copies(self, loop: Loop, before: Sequence[Step]) -> dict[Step, Side]:
         """The copies right before a loop, with the homes of what they write."""
-        homes = {carried.place: carried.home for carried in self._carried(region, loop)}
+        homes = {carried.place: carried.home for carried in self._carried(loop)}
         found: dict[Step, Side] = {}
         for step in reversed(before):
             if not isinstance(step, Copy):
@@ -270,7 +268,7 @@ class _Transfers:
                 found[step] = homes[step.target]
         return found
 
-    def _carried(self, region: Region, loop: Loop) -> list[_Carried]:
+    def _carried(self, loop: Loop) -> list[_Carried]:
         count: int = loop.node.attrs["carried"]
         own = [p.output for p in loop.body.computation.parameters[:count]]
         results = loop.body.computation.results
@@ -290,7 +288,7 @@ class _Transfers:
 
     def _loop(self, region: Region, steps: list[Step], loop: Loop) -> None:
         node = loop.node
-        every = self._carried(region, loop)
+        every = self._carried(loop)
         for carried in every:
             self._bring(steps, carried.start, carried.place, carried.home)
             self.state[carried.place] = frozenset((carried.home,))

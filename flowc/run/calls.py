@@ -331,9 +331,9 @@ class _SideBySide:
     def _goes_on(self, segment: Segment) -> bool:
         """Whether a segment ran now, without waiting."""
         self._whole.check()
-        if not segment.after <= self._done or (segment.may_wait and not segment.is_tried):
+        if not segment.after <= self._done or (segment.may_wait and not segment.is_retriable):
             return False
-        run = self._run.impatient() if segment.is_tried else self._run
+        run = self._run.impatient() if segment.is_retriable else self._run
         try:
             results = self._run_segment(segment, _given(self._found, segment), run)
         except WouldWaitError:

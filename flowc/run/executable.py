@@ -257,7 +257,7 @@ class Executable:
             if code == TIMED_OUT:
                 text = f"Timed out waiting for notification: a run of more than {timeout} ms"
                 raise DeadlineExceededError(text)
-            raise self._error(code, words[tables.status : tables.status + 5])
+            raise self._error(words[tables.status : tables.status + 5])
         if self.finds_sizes:
             try:
                 outputs = self._trimmed(outputs, tables)
@@ -326,7 +326,7 @@ class Executable:
                 outputs[i] = outputs[i].reshape(-1)[:count].reshape(shape).copy()
         return outputs
 
-    def _error(self, code: int, status: Any) -> Exception:
+    def _error(self, status: Any) -> Exception:
         row, a, b, c = status[1], status[2], status[3], status[4]
         found = self.metadata.errors[row]
         text = _taken_text(a) if "{text}" in found.message else ""

@@ -33,7 +33,7 @@ Run = Callable[[Any, Any], Any]  # fetches, feeds: their values
 Elements = tuple[list[Element], Exception | None]  # up to one that fails, and what it raises
 MOST = 64  # elements at once
 LARGE = 1 << 20  # bytes of records, of which fewer are enough
-_PUTS = ("QueueEnqueue", "QueueEnqueueV2")
+_ENQUEUES = ("QueueEnqueue", "QueueEnqueueV2")
 _READS = ("ReaderRead", "ReaderReadV2")
 
 
@@ -68,7 +68,7 @@ class RepeatedRun:
 
 def _blocks_of(put: Operation, session: RunsOfSession) -> _QueueBlocks | None:
     """None for an operation that is to be run as it is."""
-    if put.type not in _PUTS or put.control_inputs:
+    if put.type not in _ENQUEUES or put.control_inputs:
         return None
     order = needed([put], ())
     reads = [op for op in order if op.type in _READS]

@@ -4,17 +4,18 @@ In: what is asked of a graph, and what is fed. Out: its segments, each a fetch s
 run one after another: what one computes and a later one needs is fed to that. Invariants: a node
 with an effect is in one segment; a segment has either steps that may block or variables; a tensor
 has one value in all segments, but for a name of a variable's memory (`v/read`), which is read anew.
-Where one step puts in what another may wait for (`run([q.dequeue(), q.enqueue(x)])`), each step at
-such a state is a segment of its own, and so is what depends on the same of them: the others go on
-while one waits.
+Where a run has both a producer and a consumer of one state (`run([q.dequeue(), q.enqueue(x)])`),
+each step at such a state is a segment of its own, and operations that depend on the same of these
+steps are one: while one waits, the others go on.
 
-A fetch set that has no need of it is one segment: so is one with TensorFlow 1's switches and
-loops, whose tensors may be dead, and one in which a reference to a variable passes from one segment
-to another.
+A fetch set without steps that may block is one segment. So is one with TensorFlow 1's switches and
+loops, whose tensors may be dead, and one in which a reference to a variable would pass from one
+segment to another.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -33,8 +34,8 @@ def _versions(*types: str) -> frozenset[str]:
     return frozenset(name + version for name in types for version in ("", "V2"))
 
 
-# Steps at a state that has two ends: what puts in, or closes, and what takes out.
-_PUTS = _versions(
+# Steps at a queue or its like that add elements to it, or close it, and those that take some out.
+_PRODUCERS = _versions(
     *("QueueEnqueue", "QueueEnqueueMany", "QueueClose", "Stage"),
     *("BarrierInsertMany", "BarrierClose", "AccumulatorApplyGradient"),
     *("SparseAccumulatorApplyGradient", "ResourceAccumulatorApplyGradient"),
@@ -43,14 +44,15 @@ _PUTS = _versions(
 _KEYED = [
     f"{kind}{end}" for kind in ("Map", "OrderedMap") for end in ("Unstage", "UnstageNoKey", "Peek")
 ]
-_TAKES = _versions(
+_CONSUMERS = _versions(
     *("QueueDequeue", "QueueDequeueMany", "QueueDequeueUpTo", "Unstage", "StagePeek"),
     *("BarrierTakeMany", "ReaderRead", "ReaderReadUpTo", "AccumulatorTakeGradient"),
     *("SparseAccumulatorTakeGradient", "ResourceAccumulatorTakeGradient"),
     *_KEYED,
 )
-# Those that have done nothing where they wait; one that puts in several elements may have.
-_TRIED = _versions(
+# Steps that can be retried: while they wait they have changed nothing. One that adds several
+# elements may have added some.
+_RETRIABLE = _versions(
     *("QueueEnqueue", "QueueDequeue", "QueueDequeueMany", "QueueDequeueUpTo"),
     *("Stage", "Unstage", "StagePeek", "MapStage", "OrderedMapStage", *_KEYED),
 )
@@ -60,9 +62,9 @@ _TRIED = _versions(
 class Segment:
     """Tensors to compute and operations to run, where `done` ran before. `feeds`: what it needs of
     what is fed and of what earlier segments computed. `after`: the segments that run before it.
-    `may_wait`: it is a step that waits for others of the same run, perhaps; `is_tried`: one that
-    may be tried, and has done nothing where it has to wait. `by_python`: Python alone computes it.
-    `varying`: those of the feeds whose sizes are others in every run."""
+    `may_wait`: it is a step that may wait for others of the same run; `is_retriable`: one that can
+    be tried without waiting, and again later. `by_python`: it is computed without native code.
+    `varying`: those of the feeds whose sizes differ from run to run."""
 
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
@@ -70,7 +72,7 @@ class Segment:
     done: frozenset[Operation] = frozenset()
     after: frozenset[Segment] = frozenset()
     may_wait: bool = False
-    is_tried: bool = False
+    is_retriable: bool = False
     by_python: bool = False
     varying: frozenset[Tensor] = frozenset()
 
@@ -89,7 +91,7 @@ def segments_of(asked: Segment, fed: Collection[Tensor]) -> list[Segment]:
     """The segments of what is asked, which has a step that may block, in order; none where it is
     one."""
     order = asked.needs(fed)
-    ends = _two_ended(order, fed, asked.done)
+    ends = _steps_before(order, fed, asked.done)
     if not (ends or any(map(_has_state, order))) or any(op.type in CONTROL for op in order):
         return []
     levels = _Levels(order, fed, asked.done)
@@ -108,7 +110,7 @@ def _in_order(
     places: Mapping[Operation, Place],
     crossing: Sequence[Tensor],
 ) -> list[Segment]:
-    # Contents of variables that are asked for are read where variables are touched last.
+    # Fetched contents of variables are read in the last segment that touches variables.
     late = max((place for place in places.values() if place[0] % 2 == 0), default=Place(0))
     wanted = {t: places[t.op] for t in crossing}
     wanted |= {t: places.get(t.op, late) for t in asked.tensors if t not in fed}
@@ -139,8 +141,8 @@ def _in_order(
             or not {*earlier.tensors}.isdisjoint(feeds)
             or (level % 2 == 0 and where[0] % 2 == 0)
         )
-        is_tried = waits and inside[0].type in _TRIED
-        found[place] = Segment(tuple(given), tuple(ends), feeds, ran, after, waits, is_tried)
+        is_retriable = waits and inside[0].type in _RETRIABLE
+        found[place] = Segment(tuple(given), tuple(ends), feeds, ran, after, waits, is_retriable)
     return list(found.values()) if len(found) > 1 else []
 
 
@@ -156,7 +158,7 @@ class Place(NamedTuple):
 def _places(
     levels: _Levels, ends: Mapping[Operation, frozenset[Operation]]
 ) -> dict[Operation, Place]:
-    """The place of each operation that has a level. `ends`: what `_two_ended` found."""
+    """The place of each operation that has a level. `ends`: what `_steps_before` found."""
     numbers: dict[Any, int] = {}
     found: dict[Operation, Place] = {}
     for op, level in levels.of.items():
@@ -164,35 +166,35 @@ def _places(
             found[op] = Place(level)
             continue
         steps = ends[op]
-        is_step = op.type in _PUTS or op.type in _TAKES
+        is_step = op.type in _PRODUCERS or op.type in _CONSUMERS
         number = 0 if not (steps or is_step) else len(numbers) + 1
         number = numbers.setdefault(op if is_step else steps, number)
         found[op] = Place(level, 2 * len(steps) + is_step, number)
     return found
 
 
-def _two_ended(
+def _steps_before(
     order: Sequence[Operation], fed: Collection[Tensor], done: Collection[Operation]
 ) -> dict[Operation, frozenset[Operation]]:
-    """The steps at states that each operation depends on, where one puts in what another one may
-    wait for; nothing where none does."""
-    puts = [op for op in order if op.type in _PUTS]
-    takes = [op for op in order if op.type in _TAKES]
-    if not {s for op in puts for s in _states(op)} & {s for op in takes for s in _states(op)}:
+    """The producers and consumers that each operation depends on, where some of one state do not
+    depend on each other, so that one may wait for the other; nothing where there are none."""
+    producers = [op for op in order if op.type in _PRODUCERS]
+    consumers = [op for op in order if op.type in _CONSUMERS]
+    states = [{s for op in ops for s in _states(op)} for ops in (producers, consumers)]
+    if states[0].isdisjoint(states[1]):
         return {}
-    steps, found = {*puts, *takes}, dict[Operation, frozenset[Operation]]()
+    steps, found = {*producers, *consumers}, dict[Operation, frozenset[Operation]]()
     for op in order:
         before = _before(op, fed, done)
         found[op] = frozenset(steps.intersection(before)).union(*(found[o] for o in before))
-    for put in puts:
-        for take in takes:
-            if put not in found[take] and take not in found[put] and _states(put) & _states(take):
-                return found
+    for x, y in itertools.product(producers, consumers):
+        if x not in found[y] and y not in found[x] and _states(x) & _states(y):
+            return found
     return {}
 
 
 def _states(op: Operation) -> set[object]:
-    """What names the states that a step is at."""
+    """The names of the states that a step reads or changes."""
     handles = [t.op for t in op.inputs if t.is_ref or t.base_dtype in HANDLES]
     found = set[object]()
     for handle in handles or [op]:
@@ -206,14 +208,15 @@ def _states(op: Operation) -> set[object]:
 def _operands(
     fed: Collection[Tensor], levels: _Levels, places: Mapping[Operation, Place]
 ) -> dict[Tensor, int]:
-    """What the steps with a segment of their own need of what is computed wherever it is needed: it
-    is computed first in their level, as Python alone runs them."""
+    """Operands of steps with a segment of their own that have no segment, as they are recomputed
+    where they are needed. Such a step runs no native code, so they are computed at the begin of its
+    level."""
     return {
         t: place.level
         for op, place in places.items()
         if place.depth % 2
         for t in op.inputs
-        if t not in fed and t.op not in places and t.op not in levels.named
+        if t not in fed and t.op not in places and t.op not in levels.aliases
         if t.op.inputs and not t.is_ref and t.base_dtype not in HANDLES
     }
 
@@ -221,7 +224,7 @@ def _operands(
 def _crossing(
     order: Sequence[Operation], fed: Collection[Tensor], places: Mapping[Operation, Place]
 ) -> list[Tensor]:
-    """What a segment computes and a later one needs."""
+    """Tensors that one segment computes and a later one reads."""
     found = {
         t: None
         for op in order
@@ -255,10 +258,10 @@ class _Levels:
     """The segment of each operation (`of`): an odd one for what may block, an even one for what
     touches variables; the others follow what they depend on.
 
-    Operations without a segment are computed wherever they are needed: variables as such and names
-    for their memory (`named`), what depends on constants alone, and sizes that follow from what is
-    fed. `read`: of each odd segment the contents of variables that it is fed with, as the one
-    before it finds them.
+    Operations without a segment are rematerialized in each that needs them: variables and aliases
+    of their memory (`aliases`), what depends on constants alone, and sizes that follow from feeds.
+    `read`: the variables whose contents each odd segment is fed with, as the segment before it
+    reads them.
     """
 
     def __init__(
@@ -266,48 +269,47 @@ class _Levels:
     ) -> None:
         self._fed, self._done = fed, done
         self.of: dict[Operation, int] = {}
-        self.named: set[Operation] = set()
+        self.aliases: set[Operation] = set()
         self.read: dict[int, dict[Tensor, None]] = {}
         for op in order:
             before = _before(op, fed, done)
-            touches = any(o in self.named for o in before)
-            if self._is_everywhere(op, before):
+            touches = any(o in self.aliases for o in before)
+            if self._is_rematerialized(op, before):
                 if touches or has_trait(op.type, "variable"):
-                    self.named.add(op)
+                    self.aliases.add(op)
                 continue
             least = max((self.of[o] for o in before if o in self.of), default=0)
             if has_trait(op.type, "may_block"):
                 least += 1 - least % 2
                 held = [t for t in op.inputs if t not in fed and t.base_dtype not in HANDLES]
-                contents = [t for t in held if t.op in self.named]
+                contents = [t for t in held if t.op in self.aliases]
                 self.read.setdefault(least, {}).update(dict.fromkeys(contents))
             elif touches or has_trait(op.type, "random"):
                 least += least % 2
             self.of[op] = least
-        self._begin_late()
+        self._drop_empty_start()
 
-    def _begin_late(self) -> None:
-        """Where nothing touches variables before the first step that may block, that is the first
-        segment."""
+    def _drop_empty_start(self) -> None:
+        """Without a segment 0 where it would touch no variables: its operations join segment 1."""
         first = [op for op, level in self.of.items() if level == 0]
         touching = [
             op
             for op in first
             if has_trait(op.type, "random")
-            or any(o in self.named for o in _before(op, self._fed, self._done))
+            or any(o in self.aliases for o in _before(op, self._fed, self._done))
         ]
         if not touching and not self.read.get(1):
             self.of |= dict.fromkeys(first, 1)
 
-    def _is_everywhere(self, op: Operation, before: Sequence[Operation]) -> bool:
+    def _is_rematerialized(self, op: Operation, before: Sequence[Operation]) -> bool:
         if has_trait(op.type, "variable"):
             return True
         if has_trait(op.type, "stateful") or has_trait(op.type, "may_block"):
             return False
         if any(o in self.of for o in before):
             return False
-        if any(o in self.named for o in before):
-            # As in TensorFlow: another name for the memory of the variable.
+        if any(o in self.aliases for o in before):
+            # As in TensorFlow: an alias of the variable's memory.
             return has_trait(op.type, "identity") and not op.control_inputs
         return all(t not in self._fed for t in op.inputs) or all(map(_is_size, op.outputs))
 

@@ -228,13 +228,13 @@ def _fill_attrs(editing: _Editing, where: str) -> None:
         if node is None or signature is None:
             continue
         inputs = now.get_operation_by_name(name).inputs
-        for attr, value in _following(signature, node, inputs, types):
+        for attr, value in _following(signature, inputs, types):
             if attr not in node.attr and value is not None:
                 node.attr[attr].MergeFromString(attr_value(value).SerializeToString())
 
 
 def _following(
-    signature: OpSignature, node: Any, inputs: Sequence[Tensor], types: Sequence[DType | None]
+    signature: OpSignature, inputs: Sequence[Tensor], types: Sequence[DType | None]
 ) -> Iterator[tuple[str, Any]]:
     several = [a for a in signature.inputs if _is_several(a)]
     if len(several) > 1:

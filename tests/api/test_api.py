@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from api_program import digest, nodes_of, outcome
-from api_snippets import SNIPPETS, Snippet
+from snippets.api_snippets import SNIPPETS, Snippet
 
 import flowc
 from flowc import errors

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from api_program import outcome
-from api_rest_snippets import REST_SNIPPETS
-from api_snippets import Snippet
+from snippets.api_rest_snippets import REST_SNIPPETS
+from snippets.api_snippets import Snippet
 
 import flowc
 from flowc import errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import coverage_page
+from pages import coverage_page
 
 from flowc.api.namespaces import tensorflow_names
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_snippets import Snippet
+from pages.rows_page import PAGE, ROWS, SUITES, page, programs_of
 from row_program import seen_by
-from row_snippets import DIFFERENCES, ROW_SNIPPETS
-from rows_page import PAGE, ROWS, SUITES, page, programs_of
+from snippets.api_snippets import Snippet
+from snippets.row_snippets import DIFFERENCES, ROW_SNIPPETS
 
 import flowc as tf
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import api_stub
 import pytest
+from pages import api_stub
 
 import flowc as tf
 from flowc.api import exports

@@ -9,8 +9,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-import man_page
 import pytest
+from pages import man_page
 
 import flowc as tf
 from flowc.cli.entry import run_command_line

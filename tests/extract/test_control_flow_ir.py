@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from campaigns.random_control_flow import inputs_of, random_control_flow
 from compiled_ir import (
     BRANCH_BODY,
     GROWING,
@@ -18,7 +19,6 @@ from compiled_ir import (
     copies,
     plain_spec,
 )
-from random_control_flow import inputs_of, random_control_flow
 
 import flowc_runtime
 from flowc.aot import write_library

@@ -12,25 +12,19 @@ import os
 
 import numpy as np
 import pytest
+from campaigns.registry_graphs import NEAR, RegistryGraph, node_reference, registry_graph
+from campaigns.runnable_targets import TARGETS
 from closeness import difference
 from op_cases import EXACT
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
 from partitions import PartitionedProgram, bits
-from registry_graphs import NEAR, RegistryGraph, node_reference, registry_graph
 
 from flowc import dtypes
-from flowc.codegen.targets import target_named
 from flowc.ir.computation import Node, Value
 from flowc.options import Options
 
 FIRST = int(os.environ.get("FLOWC_FUZZ_SEED", "0"))
 COUNT = int(os.environ.get("FLOWC_FUZZ", "16"))
-NATIVE = target_named("native")
-TARGETS = [
-    name
-    for name in ("native", "x86-64-v2", "x86-64-v3")
-    if target_named(name).vector_bits <= NATIVE.vector_bits and NATIVE.has_fma
-] or ["native"]
 
 
 def wrong_nodes(graph: RegistryGraph, found: dict[Value, np.ndarray]) -> list[str]:

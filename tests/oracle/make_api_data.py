@@ -1,4 +1,4 @@
-"""Runs the programs of `tests/support/api_snippets.py` in TensorFlow and records what they do.
+"""Runs the programs of `snippets/api_snippets.py` in TensorFlow and records what they do.
 
 In: TensorFlow and flowc in one process. Out: `tests/recorded/api.json`: values or errors, the nodes
 of TensorFlow's graph, and a digest of the GraphDef that flowc exports for the same program, written
@@ -30,8 +30,8 @@ from api_program import (
     run_snippet,
     steps_before,
 )
-from api_snippets import SNIPPETS
 from raw_op_graphs import first_cases, graph_of
+from snippets.api_snippets import SNIPPETS
 
 import flowc
 

@@ -1,4 +1,4 @@
-"""Records what TensorFlow does with the programs of `tests/support/control_flow_snippets.py`.
+"""Records what TensorFlow does with the programs of `snippets/control_flow_snippets.py`.
 
 In: TensorFlow and flowc in one process. Out: `tests/recorded/control_flow.json`, as `api.json`;
 the digests of `exported` are also those of TensorFlow's own GraphDefs where a program is marked so.
@@ -15,7 +15,7 @@ import tensorflow.compat.v1 as tf
 from make_api_data import TESTS, check_export
 
 from api_program import Outcome, nodes_of, outcome, run_snippet  # isort: skip
-from control_flow_snippets import CONTROL_FLOW_SNIPPETS  # isort: skip
+from snippets.control_flow_snippets import CONTROL_FLOW_SNIPPETS  # isort: skip
 
 import flowc
 

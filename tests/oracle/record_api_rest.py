@@ -1,4 +1,4 @@
-"""Runs the programs of `tests/support/api_rest_snippets.py` in TensorFlow and records what they do.
+"""Runs the programs of `snippets/api_rest_snippets.py` in TensorFlow and records what they do.
 
     V/bin/python tests/oracle/record_api_rest.py    # V has tensorflow-cpu==2.21.0
 
@@ -21,7 +21,7 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "support")]
 
 from api_program import outcome
-from api_rest_snippets import REST_SNIPPETS
+from snippets.api_rest_snippets import REST_SNIPPETS
 
 
 def _short(value: Any) -> Any:

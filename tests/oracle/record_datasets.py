@@ -24,8 +24,8 @@ import tensorflow.compat.v1 as tf
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "support")]
 
-from dataset_snippets import IMPORTED, imported, programs, seen
 from iterator_states import resumed, states
+from snippets.dataset_snippets import IMPORTED, imported, programs, seen
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the programs of `tests/support/gradient_snippets.py` in TensorFlow and records what they do.
+"""Runs the programs of `snippets/gradient_snippets.py` in TensorFlow and records what they do.
 
     V/bin/python tests/oracle/record_gradients.py        # V has tensorflow-cpu==2.21.0
 
@@ -31,8 +31,8 @@ sys.path[:0] = [
 ]
 
 from api_program import outcome, run_snippet
-from gradient_snippets import GRADIENT_SNIPPETS
 from make_api_data import check_export
+from snippets.gradient_snippets import GRADIENT_SNIPPETS
 
 import flowc
 

@@ -1,4 +1,4 @@
-"""Runs the programs of `tests/support/layer_snippets.py` in TensorFlow and records what they do.
+"""Runs the programs of `snippets/layer_snippets.py` in TensorFlow and records what they do.
 
     V/bin/python tests/oracle/record_layers.py    # V has tensorflow-cpu and tf-keras, 2.21.0
 
@@ -23,7 +23,7 @@ sys.path[:0] = [str(TESTS / "support")]
 
 from api_program import outcome
 from layer_program import lines_of
-from layer_snippets import LAYER_SNIPPETS
+from snippets.layer_snippets import LAYER_SNIPPETS
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
 import numpy as np
 import tensorflow.compat.v1 as tf
-from linalg_snippets import CALLS
 from matrix_programs import PROGRAMS
+from snippets.linalg_snippets import CALLS
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 

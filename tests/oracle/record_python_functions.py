@@ -1,4 +1,4 @@
-"""Records what TensorFlow does with the programs of `tests/support/python_function_snippets.py`.
+"""Records what TensorFlow does with the programs of `snippets/python_function_snippets.py`.
 
 Out: `tests/recorded/python_functions.json`: values, errors, and the nodes of those marked so.
 """
@@ -17,7 +17,7 @@ sys.path.insert(0, str(TESTS / "support"))
 
 import tensorflow.compat.v1 as tf
 from api_program import outcome
-from python_function_snippets import (
+from snippets.python_function_snippets import (
     PYTHON_FUNCTION_SNIPPETS,
     as_json,
     nodes_text,

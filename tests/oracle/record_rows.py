@@ -21,7 +21,7 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "support")]
 
 from row_program import seen_by
-from row_snippets import ROW_SNIPPETS
+from snippets.row_snippets import ROW_SNIPPETS
 
 
 def main(only: set[str]) -> None:

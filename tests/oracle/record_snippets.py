@@ -16,8 +16,8 @@ sys.path.insert(0, str(TESTS / "support"))
 
 import tensorflow.compat.v1 as tf
 from row_program import seen_by
-from summary_snippets import SUMMARY_SNIPPETS
-from table_snippets import TABLE_SNIPPETS
+from snippets.summary_snippets import SUMMARY_SNIPPETS
+from snippets.table_snippets import TABLE_SNIPPETS
 
 RECORDINGS = {"lookup_tables.json": TABLE_SNIPPETS, "summaries.json": SUMMARY_SNIPPETS}
 

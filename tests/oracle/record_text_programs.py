@@ -20,9 +20,9 @@ import tensorflow.compat.v1 as tf
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "support")]
 
-from api_snippets import Snippet
 from row_program import seen_by
-from row_snippets_records import RECORD_ROWS
+from snippets.api_snippets import Snippet
+from snippets.row_snippets_records import RECORD_ROWS
 from text_programs import TEXT_PROGRAMS
 
 _OPS = "\nlog.append(sorted({o.type for o in tf.get_default_graph().get_operations()}))"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the programs of `tests/support/training_snippets.py` in TensorFlow and records what they do.
+"""Runs the programs of `snippets/training_snippets.py` in TensorFlow and records what they do.
 
     V/bin/python tests/oracle/record_training.py        # V has tensorflow-cpu==2.21.0
 
@@ -25,8 +25,8 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "support")]
 
 from api_program import nodes_of, outcome
-from session_snippets import SESSIONS, seen
-from training_snippets import TRAINING
+from snippets.session_snippets import SESSIONS, seen
+from snippets.training_snippets import TRAINING
 
 
 def _lines(brackets: str, entries: list[str]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from campaigns.random_control_flow import inputs_of, random_control_flow
 from ir_reference import random_inputs, reference_results
-from random_control_flow import inputs_of, random_control_flow
 
 from flowc import dtypes
 from flowc.errors import InternalError

@@ -8,9 +8,9 @@ import random
 from dataclasses import replace
 
 import pytest
+from campaigns.random_control_flow import random_control_flow
+from campaigns.random_graphs import random_graph
 from plan_memory import check_memory, plan_without_code
-from random_control_flow import random_control_flow
-from random_graphs import random_graph
 
 from flowc.ir.dims import Dim, evaluate, maximum, symbol, symbols_of
 from flowc.ir.text.form import parse_computation

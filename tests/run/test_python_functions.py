@@ -18,8 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 from api_program import outcome
-from api_snippets import Snippet
-from python_function_snippets import PYTHON_FUNCTION_SNIPPETS, as_json, nodes_text, numbered
+from snippets.api_snippets import Snippet
+from snippets.python_function_snippets import (
+    PYTHON_FUNCTION_SNIPPETS,
+    as_json,
+    nodes_text,
+    numbered,
+)
 
 import flowc as tf
 from flowc import errors

@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from file_mutants import sound_folders
-from file_trials import FILES, READERS
+from campaigns.file_mutants import sound_folders
+from campaigns.file_trials import FILES, READERS
+from campaigns.mutant_trials import faults
 from google.protobuf.message import DecodeError
-from mutant_trials import faults
 
 FIRST = int(os.environ.get("FLOWC_FUZZ_SEED", "0"))
 COUNT = int(os.environ.get("FLOWC_FUZZ", "4")) * 2**14 // 1000

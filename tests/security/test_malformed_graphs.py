@@ -10,7 +10,7 @@ import os
 import warnings
 
 import pytest
-from mutant_trials import faults
+from campaigns.mutant_trials import faults
 
 FIRST = int(os.environ.get("FLOWC_FUZZ_SEED", "0"))
 COUNT = int(os.environ.get("FLOWC_FUZZ", "10")) * 2**17 // 1000

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mutant_trials import faults
-from session_trials import FEEDS
+from campaigns.mutant_trials import faults
+from campaigns.session_trials import FEEDS
 
 import flowc as tf
 from flowc.errors import InvalidArgumentError

@@ -32,7 +32,8 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
     "What a file is": [("importer/test_import.py", "test_kind_and_encoding_are_told_by_content")],
     "A damaged or malformed file": [
         ("importer/test_import.py", "test_damaged_files_end_in_an_error_or_a_graph",
-         "test_malformed_graphs", "test_malformed_attributes", "test_what_is_no_model"),
+         "test_what_is_no_model"),
+        ("importer/test_refused_graphs.py", "test_malformed_graphs", "test_malformed_attributes"),
         ("security/test_malformed_graphs.py", "test_fuzzed_graphs"),
         (MODELS, "test_tfsa_2022_033_and_030_tensors"),
     ],
@@ -176,7 +177,7 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
     "A library whose weights": [
         ("runtime/test_runtime_loader.py", "test_a_wrong_weights_file_is_an_error"),
     ],
-    "What an instance": [("codegen/test_abi_state.py", "test_two_instances_share_nothing")],
+    "What an instance": [("codegen/abi/test_abi_state.py", "test_two_instances_share_nothing")],
     "The cache is used only": [
         (CACHE, "test_a_folder_that_others_can_write_to_is_refused_once",
          "test_a_new_folder_is_the_users_alone", "test_a_file_in_place_of_the_folder"),

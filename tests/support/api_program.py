@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from api_snippets import Snippet
+from snippets.api_snippets import Snippet
 
 # What TensorFlow 2 notes on nodes for itself, and TensorFlow 1 does not.
 NOTES = ("_output_shapes", "_has_manual_control_dependencies")

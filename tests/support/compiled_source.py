@@ -17,6 +17,9 @@ from flowc.codegen.link.jit import engine_of
 from flowc.codegen.llvm.compile import optimized_module
 from flowc.codegen.targets import target_named
 
+NAN = 0x7FC00000  # the bits of a float
+GUARD = 1 << 16  # floats before the scratch, which nothing may touch
+
 
 class Compiled:
     """A compiled source: called with NumPy arrays for pointers and ints for sizes."""
@@ -32,7 +35,8 @@ class Compiled:
         self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, word, word, word)(
             address
         )
-        self.scratch = np.full(source.scratch_bytes // 4 + 64, 0x7FC00000, np.uint32)
+        memory = np.full(GUARD + source.scratch_bytes // 4 + 64, NAN, np.uint32)
+        self.guard, self.scratch = memory[:GUARD], memory[GUARD:]
 
     def bind(self, *operands: np.ndarray, **sizes: int) -> Callable[..., None]:
         """A call with these operands; `scratch` is filled in, and sizes go by name: `parts` is 1
@@ -57,6 +61,7 @@ class Compiled:
             for part in range(splits):
                 begin, end = tasks * part // splits, tasks * (part + 1) // splits
                 self.function(buffers, dims, begin, end, 0)
+            assert (self.guard == NAN).all(), "written before the scratch"
 
         return call
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from dataset_snippets import write_files
+from snippets.dataset_snippets import write_files
 
 import flowc as tf
 from flowc.api.data.functions import traced

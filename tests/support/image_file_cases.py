@@ -11,7 +11,6 @@ from typing import Any
 Case = tuple[str, str, dict[str, Any]]
 PNG = ["g", "rgb", "rgba", "la", "one", "pal", "palt", "gt", "rgbt", "g2"]
 DEEP = ["g16", "rgb16", "rgba16", "la16"]
-EIGHT_AND_MORE = [*PNG[8:], *DEEP]
 BMP = ["bmp8", "bmp24", "bmp32", "bmp1", "bmp_cut", "bmp_head", "bmp_flat"]
 GIF = ["gif1", "gif3", "gifd2", "gifd3", "giftr", "gif_cut", "gif_cut2"]
 BROKEN = ["png_cut", "png_crc", "png_head", "png_zero", "jpeg_cut", "jpeg_head", "empty", "junk"]

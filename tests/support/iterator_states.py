@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataset_snippets import fault, names_of, plain, programs, run_code, write_files
+from snippets.dataset_snippets import fault, names_of, plain, programs, run_code, write_files
 
 MOST = 30  # elements
 MORE = r"""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from api_snippets import Snippet
+from snippets.api_snippets import Snippet
 
 
 def seen_by(tf: Any, snippet: Snippet, folder: str) -> list[Any]:

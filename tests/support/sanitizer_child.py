@@ -3,7 +3,8 @@ for each thing that it tried: its name and the reports.
 
 `plants`: faults of one element or one bit, each of which must be reported. `memory:OP`: the cases
 of an op, with checks of every access; `values:OP`: of operations on numbers as well. `sizes:OP`: an
-op for every size, given sizes of 0 and others. `graphs:SEED`, `loops:SEED`: random ones.
+op for every size, given sizes of 0 and others. `graphs:SEED`, `loops:SEED`, `contractions:SEED`:
+random ones; `contraction-values:SEED` with checks of operations on numbers as well.
 `convolution:PIXELS`: one with weights that are known, 3 x 3, over a square of so many pixels;
 `convolution:PIXELS.HEIGHT.WIDTH`: with another window.
 """
@@ -22,14 +23,16 @@ from unittest import mock
 
 import numpy as np
 import partitions
+from campaigns.random_contractions import random_contraction
+from campaigns.random_control_flow import inputs_of, random_control_flow
+from campaigns.registry_graphs import registry_graph
+from campaigns.runnable_targets import TARGETS
 from instrumented_ir import with_memory_checks, with_value_checks
 from llvmlite import binding as llvm
 from op_cases import chosen_cases, placed, plain_cases
 from op_examples import Case
 from open_sizes import Axis, fed, open_axes, refusal, with_open_sizes
 from partitions import PartitionedProgram
-from random_control_flow import inputs_of, random_control_flow
-from registry_graphs import registry_graph
 from sanitized import Sanitizer
 
 from flowc import dtypes
@@ -100,6 +103,12 @@ def of_loops(sanitizer: Sanitizer, seed: str) -> list[str]:
     return _of(sanitizer, random_control_flow(int(seed)), inputs_of(int(seed), 7))
 
 
+def of_contraction(sanitizer: Sanitizer, seed: str, values: bool = False) -> list[str]:
+    """A random product or convolution, of sizes that register tiles are made for."""
+    target = TARGETS[int(seed) % len(TARGETS)]
+    return _of(sanitizer, *random_contraction(int(seed)), values, target)
+
+
 def of_convolution(sanitizer: Sanitizer, sizes: str) -> list[str]:
     """A convolution whose weights are packed when it is compiled, by whatever algorithm."""
     b = Builder()
@@ -115,10 +124,14 @@ def of_convolution(sanitizer: Sanitizer, sizes: str) -> list[str]:
 
 
 def _of(
-    sanitizer: Sanitizer, c: Computation, arrays: Sequence[np.ndarray], values: bool = False
+    sanitizer: Sanitizer,
+    c: Computation,
+    arrays: Sequence[np.ndarray],
+    values: bool = False,
+    target: str = "native",
 ) -> list[str]:
     with sanitizer.instrumenting(values):
-        return sanitizer.run(PartitionedProgram(c, Options()), arrays)
+        return sanitizer.run(PartitionedProgram(c, Options(target=target)), arrays)
 
 
 KINDS: dict[str, Callable[[Sanitizer, str], list[str]]] = {
@@ -127,6 +140,8 @@ KINDS: dict[str, Callable[[Sanitizer, str], list[str]]] = {
     "sizes": of_sizes,
     "graphs": of_graph,
     "loops": of_loops,
+    "contractions": of_contraction,
+    "contraction-values": partial(of_contraction, values=True),
     "convolution": of_convolution,
 }
 

@@ -4,7 +4,7 @@ TensorFlow's answers are in `tests/recorded/text_programs.json`."""
 # ruff: noqa: E501  (a program to a line)
 from __future__ import annotations
 
-from api_snippets import Snippet, read_snippets
+from snippets.api_snippets import Snippet, read_snippets
 
 _BEGIN = r"""
 r = tf.raw_ops; S = tf.strings; i64 = lambda x: np.array(x, np.int64); rg = lambda t: [t.flat_values, *t.nested_row_splits]

@@ -1,7 +1,7 @@
 """Datasets of what Python generators yield.
 
-In: a function that returns an iterable. Out: a dataset that calls it each time that somebody
-begins. Invariant: a generator that was given up before its end is closed.
+In: a function that returns an iterable. Out: a dataset that calls it for each iteration. Invariant:
+a generator that is not read to its end is closed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flowc.graph import Tensor
 
 
 class _Generators:
-    """The generators that are under way, by numbers."""
+    """The generators that are being read, by the numbers that graphs know them by."""
 
     def __init__(self, begin: Callable[..., Any], structure: Any) -> None:
         self._begin = begin
@@ -47,7 +47,7 @@ class _Generators:
         try:
             leaves = _leaves(self._structure, value)
         except (TypeError, ValueError) as error:
-            raise _of_another_kind(self._structure, value) from error
+            raise _structure_mismatch(self._structure, value) from error
         return [_array(spec, leaf, value) for spec, leaf in zip(self._specs, leaves)]
 
     def finish(self, number: Any) -> Any:
@@ -59,7 +59,7 @@ class _Generators:
         return np.int64(0)
 
 
-def _of_another_kind(structure: Any, value: Any) -> TypeError:
+def _structure_mismatch(structure: Any, value: Any) -> TypeError:
     return TypeError(
         "`generator` yielded an element that did not match the expected structure. The expected "
         f"structure was {structure}, but the yielded element was {value}."
@@ -91,7 +91,7 @@ def _array(spec: ComponentSpec, leaf: Any, value: Any) -> Any:
                     raise TypeError(f"{leaf!r} is no number")
                 found = found.astype(spec.dtype.numpy)
     except (TypeError, ValueError) as error:
-        raise _of_another_kind(spec, value) from error
+        raise _structure_mismatch(spec, value) from error
     if not spec.shape.is_compatible_with(found.shape):
         raise TypeError(
             f"`generator` yielded an element of shape {found.shape} where an element of shape "

@@ -246,7 +246,8 @@ def each_block(shape: TileShape, outer: str, *lines: str) -> str:
     entry, group...) and `row_begin .. column_end` say which it is.
 
     Consecutive tasks go over the parts of a panel, over the panels of a block of columns, then down
-    its rows: these panels stay in the caches.
+    its rows: these panels stay in the caches. Parts behind the last row of a block, of more parts
+    than it has tiles, are empty.
     """
     most = shape.block_columns // shape.columns
     head = f"""
@@ -275,6 +276,7 @@ def each_block(shape: TileShape, outer: str, *lines: str) -> str:
             row_end = least(least(row_begin + rows_done, (row_block + 1) * per_block), m)
             column_begin = (first_panel + panel) * {shape.columns}
             column_end = least(column_begin + panels_done * {shape.columns}, n)
+            row_begin = least(row_begin, row_end)
         """
     return "\n".join([indented(head, 4), *(indented(text, 8) for text in lines if text)])
 

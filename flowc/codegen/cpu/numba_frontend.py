@@ -220,8 +220,12 @@ def body_text(kernel: Kernel) -> str:
 def _body(kernel: Kernel, lowered: Lowered) -> str:
     name = f"{kernel.key}_body"
     text = _internal(_clean(lowered.text, lowered.name, name), name)
+    if not kernel.in_vectors:
+        return text
     # No pass for vectors finds functions that are called once.
-    return _FUNCTION.sub(r"\1 alwaysinline", text, count=1) if kernel.in_vectors else text
+    text, functions = _FUNCTION.subn(r"\1 alwaysinline", text, count=1)
+    assert functions == 1, text[:1000]
+    return text
 
 
 def _shared_function(kernel: Kernel) -> SharedRoutine:
@@ -275,9 +279,19 @@ _RAISE = re.compile(
 )
 
 
+_LEFT = re.compile(r"^.*(NumbaEnv|pickle|numba_exception).*$", re.MULTILINE)
+
+
 def _clean(text: str, name: str, key: str) -> str:
-    """Gives the function the stable name `key` and drops Numba's environment and exceptions."""
-    text = _RAISE.sub("", _PICKLED.sub("", _ENVIRONMENT.sub("", text)))
+    """Gives the function the stable name `key` and drops Numba's environment and exceptions. Raises
+    `InternalError` where the text is not of the form that this Numba is known to write."""
+    text, environments = _ENVIRONMENT.subn("", text)
+    text = _RAISE.sub("", _PICKLED.sub("", text))
+    left = _LEFT.search(text)
+    if left is not None:
+        raise InternalError(f"Numba's text has another form: {left[0].strip()[:200]}")
+    if environments != 1 or text.count(f'define i32 @"{name}"(') != 1:
+        raise InternalError(f"Numba's text has another form: {name} or its environment is missing")
     text = text.replace(f'@"{name}"', f"@{key}")
     return re.sub(r"^; ModuleID = .*$", f'; ModuleID = "{key}"', text, count=1, flags=re.MULTILINE)
 

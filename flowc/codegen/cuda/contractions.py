@@ -67,8 +67,6 @@ def contraction_host_reason(node: Node) -> str | None:
     lowering = inner.lowering
     if isinstance(lowering, Convolution) and lowering.layout != CHANNELS_LAST:
         return f"no kernel of a GPU takes images in {lowering.layout}"
-    if inner.output.type.dtype.is_complex:
-        return "no kernel of a GPU multiplies complex numbers"
     sizes = [v.type.size for v in inner.inputs]
     if any(isinstance(size, int) and size >= MOST_ELEMENTS for size in sizes):
         return "kernels of a GPU count the steps of a product and a picture's pixels in 32 bits"

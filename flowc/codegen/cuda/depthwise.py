@@ -30,8 +30,9 @@ DEPTHWISE_SIZES = ("vectors", "c_stride", "channels")
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseSource:
-    """`multiplier`: channels of the result for one of the image; 1 where a thread has a vector of
-    `width` channels. `window`: its sizes where they are few; else the kernel counts them."""
+    """A thread has a vector of `width` channels of the result: 1 where several of them are made of
+    one channel of the image. `window`: its sizes where they are few; else the kernel counts them.
+    `ints`: the names of those of the axes, in their order."""
 
     dtype: DType
     axes: str

@@ -99,7 +99,7 @@ def _rows(r: Reducing, target: Target) -> Launch:
             folding = [n for n in reductions if stages[n] == stage]
             storing = full_results if stage == last else []
             if folding or storing:
-                _row_loop(r, stages, stage, folding, storing, kept_index, places, row)
+                _row_loop(r, stages, stage, folding, storing, kept_index, places)
             for n in folding:
                 total = Name(f"a{reductions.index(n)}", r.accumulator_dtype(n))
                 r.join_lanes(n, total)
@@ -144,7 +144,6 @@ def _row_loop(
     storing: Sequence[Value],
     kept_index: Sequence[Dim],
     cached: Mapping[Value, str],
-    row: Dim,
 ) -> None:
     """One loop over a row: folds what it can, keeps and stores what it must. `cached`: the buffers
     of the values that are kept."""
@@ -193,10 +192,6 @@ def _row_loop(
             c.store(value, index, c.element(value, index))
         for value in restored:
             del c.rows[value]
-
-    def loop_of_run() -> None:
-        with nest.loop("i", r.lane, nest.size(run), r.lanes):
-            loop_body()
 
     together = r.choices.sum_block * r.lanes
     is_short = size is not None and size <= together

@@ -55,7 +55,7 @@ def decode_png(data: bytes, channels: int, deep: bool) -> Array:
     try:
         chunks = list(_chunks(data))
         if depth == 16:
-            pixels, clear = _deep_pixels(data, chunks, damaged), _clear(chunks)
+            pixels, clear = _deep_pixels(chunks, damaged), _clear(chunks)
         else:
             pixels, clear = _shallow_pixels(data, color, channels, damaged)
     except (*FAULTS, zlib.error, KeyError):
@@ -119,7 +119,7 @@ def _gray(colors: Array) -> Array:
 # -- 16 bits
 
 
-def _deep_pixels(data: bytes, chunks: list[tuple[bytes, bytes]], fault: str) -> Array:
+def _deep_pixels(chunks: list[tuple[bytes, bytes]], fault: str) -> Array:
     """u16 pixels. Gray and gray with alpha are what Pillow reads when it takes the bytes for
     channels of 8 bits; it has nothing of six or eight bytes a pixel."""
     width, height, _, color, _, _, interlaced = struct.unpack(">IIBBBBB", chunks[0][1])

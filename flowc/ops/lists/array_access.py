@@ -90,7 +90,7 @@ def emit_write(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
 def _write(x: Extractor, handle: Bound, index: Value, value: Value) -> None:
     """Puts an element (or, for a vector of indices, several) into an array."""
     array, contents = array_of(x, handle)
-    _check_written_dtype(x, contents, value)
+    _check_written_dtype(contents, value)
     if array.info["grows"]:
         contents = resized(x, contents, rows_for(x.b, contents.rows, index))
     contents = _typed_for(x, array, contents, index, value.dims[index.type.rank :])
@@ -106,7 +106,7 @@ def _write(x: Extractor, handle: Bound, index: Value, value: Value) -> None:
     x.replace(array, replace(with_elements(x, contents, place, value, faults), marks=marks))
 
 
-def _check_written_dtype(x: Extractor, contents: ListValue, value: Value) -> None:
+def _check_written_dtype(contents: ListValue, value: Value) -> None:
     if value.type.dtype is not contents.dtype:
         raise InvalidArgumentError(
             f"TensorArray dtype is {dtype_shown(contents.dtype)} but Op is trying to write dtype "
@@ -151,7 +151,7 @@ def _write_all(x: Extractor, handle: Bound, elements: Value) -> None:
     """Puts elements into the first places of an array: all of it, most often, so that the value is
     the buffer from then on."""
     array, contents = array_of(x, handle)
-    _check_written_dtype(x, contents, elements)
+    _check_written_dtype(contents, elements)
     rows, given = elements.dims[0], elements.dims[1:]
     indices = x.b.range(np.int32(0), x.b.scalar_size(rows), np.int32(1))
     room = rows == contents.rows or (array.info["grows"] and contents.rows == 0)
@@ -207,7 +207,7 @@ def emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
     if isinstance(found.held, DenseItems):
         _write_all(x, inputs[0], found.held.buffer)
     else:
-        _check_written_dtype(x, contents, value)
+        _check_written_dtype(contents, value)
         _replace_all(x, array, found)
     return [flow(x)]
 

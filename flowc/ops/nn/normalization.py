@@ -3,7 +3,7 @@
 In: activations, and one scale, offset, mean and variance a channel. Out: records that decompose
 into elementwise ops and reductions, so that fusion and constant folding see through them.
 Invariant: everything is computed in f32, also for f16 and bf16 activations and statistics; an
-inference-time normalization is one multiplication and one addition a element.
+inference-time normalization is one multiplication and one addition an element.
 """
 
 from __future__ import annotations

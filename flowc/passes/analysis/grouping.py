@@ -120,7 +120,7 @@ class Grouping:
             if node.attrs.get("device"):
                 continue
             readers = self.users[node.output]
-            if not readers or not all(self._absorbs(node.output, u) for u in readers):
+            if not readers or not all(self._absorbs(u) for u in readers):
                 continue
             repeats = sum(self.repeats.get(u, 1) for u in readers)
             depth = 1 + max(self.depth.get(u, 0) for u in readers)
@@ -133,13 +133,13 @@ class Grouping:
                 self.repeats[node], self.depth[node] = repeats, depth
                 self.walked[node] = reduce(maximum, map(self._walked_by, readers))
 
-    def _absorbs(self, value: Value, reader: Node) -> bool:
-        """Whether the reader can compute the value itself, element by element."""
+    def _absorbs(self, reader: Node) -> bool:
+        """Whether a reader can compute a value itself, element by element."""
         if reader in self.floating:
             return True
         lowering = reader.lowering
         if isinstance(lowering, View):
-            return not lowering.reshape or reader in self.floating
+            return not lowering.reshape
         return isinstance(lowering, (Elementwise, Reduction))
 
     def _cheap_view(self, node: Node, readers: list[Node]) -> bool:

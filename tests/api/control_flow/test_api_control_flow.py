@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from api_program import digest, outcome, run_snippet
-from api_snippets import Snippet
-from control_flow_snippets import CONTROL_FLOW_SNIPPETS
+from snippets.api_snippets import Snippet
+from snippets.control_flow_snippets import CONTROL_FLOW_SNIPPETS
 
 import flowc
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from api_program import nodes_only, outcome
-from api_snippets import Snippet
 from layer_program import lines_of
-from layer_snippets import LAYER_SNIPPETS
+from snippets.api_snippets import Snippet
+from snippets.layer_snippets import LAYER_SNIPPETS
 
 import flowc
 from flowc import errors

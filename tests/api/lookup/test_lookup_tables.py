@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from api_snippets import Snippet
 from row_program import seen_by
-from table_snippets import TABLE_SNIPPETS
+from snippets.api_snippets import Snippet
+from snippets.table_snippets import TABLE_SNIPPETS
 
 import flowc as tf
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_snippets import Snippet
 from row_program import seen_by
+from snippets.api_snippets import Snippet
 from text_programs import TEXT_PROGRAMS
 
 import flowc as tf

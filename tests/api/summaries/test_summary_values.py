@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from api_snippets import Snippet
 from PIL import Image
 from row_program import seen_by
-from summary_snippets import SUMMARY_SNIPPETS
+from snippets.api_snippets import Snippet
+from snippets.summary_snippets import SUMMARY_SNIPPETS
 
 import flowc as tf
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from session_snippets import SESSIONS, seen
+from snippets.session_snippets import SESSIONS, seen
 
 import flowc
 

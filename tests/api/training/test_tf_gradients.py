@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from api_program import digest, outcome, run_snippet
-from api_snippets import Snippet
-from gradient_snippets import GRADIENT_SNIPPETS
 from ir_reference import reference_results
+from snippets.api_snippets import Snippet
+from snippets.gradient_snippets import GRADIENT_SNIPPETS
 
 import flowc
 from flowc.api.training.registration import GRADIENTS

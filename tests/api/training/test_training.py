@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from api_program import nodes_of, outcome
-from api_snippets import Snippet
-from training_snippets import TRAINING
+from snippets.api_snippets import Snippet
+from snippets.training_snippets import TRAINING
 
 import flowc
 from flowc import errors

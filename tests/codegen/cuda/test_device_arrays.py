@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import gc
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from fake_cuda import FakeCuda, fake_cuda
+from fake_cuda import FakeCuda
 
 import flowc as tf
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError, UsageError
@@ -20,14 +20,6 @@ from flowc_runtime import dlpack
 from flowc_runtime.addresses import ON_DEVICE
 
 SIZES = np.random.RandomState(0).rand(70, 90).astype(np.float32)
-
-
-@pytest.fixture
-def device() -> Iterator[FakeCuda]:
-    found = fake_cuda()
-    found.reset()
-    yield found
-    found.reset()
 
 
 class _ByInterface:

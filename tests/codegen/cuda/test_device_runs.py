@@ -1,87 +1,34 @@
 """Whole runs on a device: plan, driver, kernels and variables, over a CUDA driver without a GPU.
 
 The driver (`fake_cuda.c`) runs device code as code of the host, in memory of its own, and says what
-it was asked. A process that has loaded it has a GPU for good, so programs without one, or with a
-broken one, run in processes of their own.
+it was asked.
 """
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import os
-import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from fake_cuda import FakeCuda, build_fake_cuda, fake_cuda
+from device_runs import SIZES, counts_on_both, product_program
+from fake_cuda import FakeCuda
 
 import flowc as tf
-import flowc_runtime
-from flowc.cli.entry import run_command_line
 from flowc.errors import (
     FlowcError,
     InvalidArgumentError,
     ResourceExhaustedError,
-    UnavailableError,
     UnknownError,
     UsageError,
 )
 from flowc.run.device_buffers import DeviceBuffer
 from flowc_runtime.native.cuda_graphs import MOST_GRAPHS
 
-ROOT = Path(__file__).parents[3]
-Feeds = Mapping[str, np.ndarray]
-SIZES = np.random.RandomState(0).rand(70, 90).astype(np.float32)
-
-
-@pytest.fixture
-def device() -> Iterator[FakeCuda]:
-    found = fake_cuda()
-    found.reset()
-    yield found
-    found.reset()
-
-
-def _counts(log: list[str]) -> dict[str, int]:
-    """How often each call was made that moves something or starts a kernel."""
-    kinds = ("upload", "download", "copy", "launch", "graph", "allocate")
-    return {kind: n for kind in kinds if (n := sum(x.startswith(kind) for x in log))}
-
-
-def _on_both(build: Callable[..., Any], feeds: Feeds, device: FakeCuda) -> dict[str, int]:
-    """Runs a program three times on the CPU and on the device, compares, counts the calls of the
-    last run."""
-    with tf.Graph().as_default() as graph:
-        inputs = {k: tf.placeholder(a.dtype, [None] * a.ndim, name=k) for k, a in feeds.items()}
-        fetches = build(**inputs)
-        given = {inputs[k]: a for k, a in feeds.items()}
-        with tf.Session(graph=graph, random_seed=1) as session:
-            wanted = [session.run(fetches, given) for _ in range(3)]
-        calls: dict[str, int] = {}
-        with tf.Session(graph=graph, random_seed=1, device="cuda") as session:
-            for each in wanted:
-                device.reset()
-                found = session.run(fetches, given)
-                calls = _counts(device.log())
-                a, b = (x if isinstance(x, (list, tuple)) else [x] for x in (each, found))
-                for x, y in zip(a, b, strict=True):
-                    np.testing.assert_allclose(y, x, 2e-6, 1e-6)
-    return calls
-
 
 def _chain(x: Any) -> Any:
     return tf.nn.softmax(tf.tanh(x) * 2.0)
-
-
-def _product(x: Any) -> Any:
-    return tf.nn.relu(tf.matmul(x, x, transpose_b=True) + 1.0)
 
 
 def _loop(x: Any) -> Any:
@@ -148,7 +95,7 @@ def _scatters(x: Any) -> Any:
 
 PROGRAMS = {
     "chain": (_chain, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
-    "product": (_product, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
+    "product": (product_program, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
     "loop": (_loop, {"upload": 1, "download": 1, "graph": 1, "allocate": 1}),
     "counts up": (_counts_up, {"upload": 1, "download": 2, "graph": 1, "allocate": 1}),
     "loop until": (_loop_until, None),
@@ -166,13 +113,13 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_run_on_the_device_gives_what_the_cpu_gives(name: str, device: FakeCuda) -> None:
     build, wanted = PROGRAMS[name]
-    calls = _on_both(build, {"x": SIZES}, device)
+    calls = counts_on_both(build, {"x": SIZES}, device)
     if wanted is not None:
         assert calls == wanted
 
 
 def test_a_loop_with_a_known_count_never_waits_for_the_device(device: FakeCuda) -> None:
-    calls = _on_both(_sums_up, {"x": SIZES}, device)
+    calls = counts_on_both(_sums_up, {"x": SIZES}, device)
     assert calls["download"] == 1
     assert calls["upload"] <= 3
 
@@ -375,7 +322,7 @@ def _placed(x: Any) -> Any:
 def test_what_a_program_puts_on_the_cpu_runs_there(
     device: FakeCuda, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    calls = _on_both(_placed, {"x": SIZES}, device)
+    calls = counts_on_both(_placed, {"x": SIZES}, device)
     assert calls == {"upload": 2, "download": 2, "launch": 2, "allocate": 1}
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None, 90], name="x")
@@ -420,128 +367,3 @@ def test_devices_that_there_are_not() -> None:
         tf.Session(device="tpu")
     with pytest.raises(UsageError, match=r"unknown target 'cuda:sm_91'"):
         tf.Session(device="cuda:sm_91").run(tf.constant(1.0) + 1.0)
-
-
-def _python(source: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
-    env = {**os.environ, "PYTHONPATH": path, "FLOWC_CACHE_DIR": str(folder), **more}
-    command = [sys.executable, "-c", source]
-    return subprocess.run(command, env=env, text=True, capture_output=True, timeout=300)
-
-
-LIBRARY = """
-import sys, numpy as np, flowc_runtime
-model = flowc_runtime.load("{path}")
-try:
-    print(float(model(np.ones((3, 4), np.float32)).sum()))
-except flowc_runtime.UnavailableError as error:
-    print(error)
-print("flowc" in sys.modules)
-"""
-
-
-INPUT = ["--input", "x=[[1,2,3,4]]"]
-
-
-def has_driver() -> bool:
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    return True
-
-
-without_driver = pytest.mark.skipif(has_driver(), reason="this machine has a CUDA driver")
-
-
-@without_driver
-def test_a_library_finds_its_device_when_it_runs(tmp_path: Path) -> None:
-    """It needs no driver to be loaded, says when there is none, and runs where there is one."""
-    with tf.Graph().as_default() as graph:
-        x = tf.placeholder(tf.float32, [None, 4], name="x")
-        y = tf.exp(tf.matmul(x, np.eye(4, dtype=np.float32)), name="y")
-        path = tmp_path / "model.so"
-        tf.compile(graph, [x], [y], path, target="cuda:simt")
-    source = LIBRARY.format(path=path)
-    alone = _python(source, tmp_path, LD_LIBRARY_PATH="")
-    assert alone.stdout.splitlines() == [
-        "no CUDA driver: libcuda.so.1 is not there",
-        "False",
-    ], alone.stderr
-    build_fake_cuda(tmp_path)
-    there = _python(source, tmp_path, LD_LIBRARY_PATH=str(tmp_path))
-    assert float(there.stdout.split()[0]) == pytest.approx(12 * np.e, rel=1e-6), there.stderr
-    source = f"import sys, runpy; sys.argv = ['flowc', 'run', {str(path)!r}, *{INPUT!r}]"
-    without = _python(
-        f"{source}; runpy.run_module('flowc', run_name='__main__')", tmp_path, LD_LIBRARY_PATH=""
-    )
-    assert without.returncode == 5 and "no CUDA driver" in without.stderr, without.stderr
-    needed = subprocess.run(["ldd", str(path)], text=True, capture_output=True).stdout
-    assert all("libc.so" in x or "ld-linux" in x or "vdso" in x for x in needed.splitlines())
-
-
-_STEP = re.compile(r"^ +\d+  (?:(upload|download) (\w+)\[([\d,]*)\]|on the device: run)")
-
-
-def test_a_library_makes_the_calls_of_its_plan(
-    tmp_path: Path, device: FakeCuda, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What `flowc compile --emit plan` shows is what the driver is asked, in that order."""
-    with tf.Graph().as_default() as graph:
-        x = tf.placeholder(tf.float32, [70, 90], name="x")
-        tf.argmax(_product(x) * tf.cumsum(x, 1)[:, :1], 1, name="y")
-        (tmp_path / "model.pb").write_bytes(graph.as_graph_def().SerializeToString())
-    path = tmp_path / "model.so"
-    arguments = ["compile", str(tmp_path / "model.pb"), "-o", str(path), "--fetch", "y"]
-    code = run_command_line([*arguments, "--target", "cuda:simt", "--emit", "so,plan"])
-    assert code == 0, capsys.readouterr().err
-    wanted: list[str] = []
-    for line in path.with_suffix(".plan").read_text().splitlines():
-        if found := _STEP.match(line):
-            kind, dtype, dims = found.groups()
-            if kind is None:
-                wanted.append("launch")
-            else:
-                elements = int(np.prod([int(d) for d in dims.split(",")]))
-                wanted.append(f"{kind} { {'f32': 4, 'i64': 8}[dtype] * elements }")
-    model = flowc_runtime.load(str(path))
-    model(SIZES)
-    device.reset()
-    model(SIZES)
-    moved = [x for x in device.log() if x.startswith(("upload", "download", "launch"))]
-    assert [re.sub(r"launch.*", "launch", line) for line in moved] == wanted
-    assert wanted.count("launch") >= 3 and len(wanted) == wanted.count("launch") + 2
-
-
-@without_driver
-def test_a_session_says_that_there_is_no_driver(tmp_path: Path) -> None:
-    source = "import flowc\nflowc.Session(device='cuda')"
-    done = _python(source, tmp_path, LD_LIBRARY_PATH="")
-    assert UnavailableError.__name__ in done.stderr
-    assert "no CUDA driver" in done.stderr
-
-
-FORK = """
-import os, sys
-sys.path.insert(0, {support!r})
-from fake_cuda import fake_cuda
-fake = fake_cuda()
-import numpy as np, flowc as tf
-x = tf.placeholder(tf.float32, [None, 100]); y = tf.exp(x)
-with tf.Session(device="cuda") as session:
-    session.run(y, {{x: np.ones((3, 100))}})
-    child = os.fork()
-    if not child:
-        try:
-            session.run(y, {{x: np.ones((3, 100))}})
-        except tf.errors.FailedPreconditionError as error:
-            os._exit(7 if "before this process was forked" in str(error) else 1)
-        os._exit(1)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    print(session.run(y, {{x: np.zeros((3, 100))}}).sum())
-"""
-
-
-def test_a_child_cannot_use_the_device_of_its_parent(tmp_path: Path) -> None:
-    done = _python(FORK.format(support=str(ROOT / "tests" / "support")), tmp_path)
-    assert done.stdout.split() == ["7", "300.0"], done.stderr

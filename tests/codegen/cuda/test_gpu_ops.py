@@ -12,7 +12,7 @@ import re
 
 import pytest
 from device_launches import cuda_target
-from gpu_ops import PAGE, host_reason, page
+from pages.gpu_ops import PAGE, host_reason, page
 
 from flowc.cli.entry import run_command_line
 from flowc.cli.ops import coverage
@@ -52,7 +52,7 @@ def test_what_is_listed_is_what_the_examples_do(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.skipif(not EVERY, reason="make simt")
 def test_the_whole_list() -> None:
-    assert page() == PAGE.read_text(), "run python tests/support/gpu_ops.py"
+    assert page() == PAGE.read_text(), "run python tests/support/pages/gpu_ops.py"
 
 
 def test_ops_that_become_loops_and_products_run_on_a_gpu(

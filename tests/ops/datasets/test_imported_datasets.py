@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from dataset_snippets import IMPORTED, imported
+from snippets.dataset_snippets import IMPORTED, imported
 
 import flowc as tf
 from flowc.errors import PermissionDeniedError

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dataset_snippets import programs, seen
+from snippets.dataset_snippets import programs, seen
 
 import flowc as tf
 

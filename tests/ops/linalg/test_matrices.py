@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from linalg_snippets import CALLS
 from matrix_programs import PROGRAMS
+from snippets.linalg_snippets import CALLS
 
 import flowc as tf
 

@@ -144,9 +144,9 @@ class _Tiling:
 
     def most_tiles(self, width: Dim) -> int:
         """Tiles of a task, which share a row evenly."""
-        if not isinstance(width, int) or not width:
-            return TILES if width else 1
-        needed = -(-width // self.tile)
+        if not isinstance(width, int):
+            return TILES
+        needed = max(1, -(-width // self.tile))
         return -(-needed // -(-needed // TILES))
 
     def pitch(self, tiles: int) -> int:

@@ -1,0 +1,107 @@
+"""How the work of products and convolutions is shared: tasks, panels and tiles, counted."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from contraction_kernels import WIDTHS, shape_for
+
+from flowc import dtypes
+from flowc.codegen.cpu.blocked import ContractionSource, parts_of_blocks
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source
+from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
+from flowc.codegen.cpu.products.gemm_m_vectorized import (
+    turned_source,
+)
+from flowc.codegen.cpu.products.pointwise import pointwise_source
+from flowc.codegen.cpu.tiles import TileSizes, panels_routine, sizes_needed
+from flowc.ir.dims import Symbol, evaluate, parse_dim, symbol
+
+
+def work_of_tasks(source: ContractionSource, sizes: dict[str, int]) -> list[int]:
+    """The rows of each task of a convolution whose tasks have as many columns."""
+    cut = source.cut
+    assert cut is not None
+    given = sizes | {"parts": parts_of_blocks(source, sizes)}
+    rows, tasks = (parse_dim(text, given) for text in (cut.rows, source.tasks))
+    assert isinstance(rows, int)
+    assert isinstance(tasks, int)
+    of_block = -(-rows // -(-rows // cut.block_rows))
+    of_block = -(-of_block // cut.part_rows) * cut.part_rows
+    of_part = -(-of_block // given["parts"] // cut.part_rows) * cut.part_rows
+    blocks = [range(first, min(first + of_block, rows)) for first in range(0, rows, of_block)]
+    found = [len(b[i * of_part :][:of_part]) for b in blocks for i in range(given["parts"])]
+    assert tasks % len(found) == 0
+    return found * (tasks // len(found))
+
+
+def critical_path(work: list[int], threads: int) -> float:
+    """The work of the thread that has most, where each has as many tasks, beside that of one if all
+    had as much."""
+    shares = [
+        sum(work[i * len(work) // threads :][: -(-len(work) // threads)]) for i in range(threads)
+    ]
+    return threads * max(shares) / sum(work)
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_sixteen_threads_share_every_convolution_of_resnet_50_evenly(bits: int) -> None:
+    """Counted: the critical path of the tasks of each on 16 threads, beside a sixteenth of them."""
+    layers = {(112, 64), (56, 64), (56, 256), (28, 128), (28, 512), (14, 256), (14, 1024)}
+    for side, n in layers | {(7, 512), (7, 2048), (56, 128), (28, 256), (14, 512)}:
+        source = conv_source(ConvSpec(shape_for(dtypes.f32, bits)))
+        sizes = {"batch": 1, "groups": 1, "out_h": side, "out_w": side, "n": n}
+        work = work_of_tasks(source, sizes)
+        assert len(work) >= 16, (side, n)
+        assert -(-len(work) // 16) * 16 <= 1.25 * len(work), (side, n)
+
+
+def test_few_panels_are_shared_evenly() -> None:
+    """The products of 7 x 7 pixels in MobileNetV2 have five panels of columns and one of rows."""
+    source = conv_source(ConvSpec(shape_for(dtypes.f32, 512)))
+    sizes = {"batch": 1, "groups": 1, "out_h": 7, "out_w": 7, "n": 160}
+    work = work_of_tasks(source, sizes)
+    assert work == [14, 14, 14, 7] * 5
+    assert critical_path(work, 2) < 1.05
+    assert critical_path([49] * 5, 2) == 1.2
+    assert critical_path(work, 4) < 1.15
+    # Enough tasks: whole blocks; pixels read where they stand: only if each part fills its tiles.
+    assert parts_of_blocks(source, sizes | {"n": 2048}) == 1
+    pointwise = pointwise_source(shape_for(dtypes.f32, 512), 0)
+    for m, parts in ((196, 3), (200, 1), (0, 1)):
+        assert parts_of_blocks(pointwise, {"batch": 1, "m": m, "n": 64}) == parts
+    assert parts_of_blocks(turned_source(shape_for(dtypes.f32, 512)), {"m": 32, "n": 64}) == 1
+
+
+def test_task_counts_are_dims() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    tasks = gemm_source(GemmSpec(shape)).tasks
+    known = {"batch": 2, "n": 700, "parts": 3}
+    rows = parse_dim(tasks, known | {"m": symbol("m")})
+    for m in (0, 1, shape.block_rows, shape.block_rows + 1, 1000):
+        assert evaluate(rows, {Symbol("m"): m}) == eval(tasks, known | {"m": m})
+    assert evaluate(rows, {Symbol("m"): 0}) == 0
+
+
+@pytest.mark.parametrize(
+    "rows, columns, needed",
+    [
+        ([112], 64, TileSizes((14,), (), (14,))),
+        ([98, 14], 96, TileSizes((14,), (), (14,))),
+        # 9 rows of 17 go into a tile of 14, as do none less
+        ([17], 40, TileSizes((14, 4), (16,), (14,))),
+        ([7, 5], 32, TileSizes((7,), (), (14,))),
+        ([112, 3], 24, TileSizes((), (24,), (14,))),
+        ([1], 33, TileSizes((1,), (16,), (14,))),
+    ],
+)
+def test_lines_have_the_tiles_that_their_rows_need(
+    rows: list[int], columns: int, needed: TileSizes
+) -> None:
+    shape = shape_for(dtypes.f32, 512)
+    assert sizes_needed(shape, rows, columns) == needed
+    text = panels_routine(shape, 6, needed).code.text
+    sums = set(re.findall(r'define internal void @"flowc.line_sums.f32.(\d+x\d+)', text))
+    whole = {f"{height}x{shape.columns}" for height in needed.heights}
+    assert sums == whole | {f"{shape.rows}x{width}" for width in needed.widths}

@@ -1,0 +1,204 @@
+"""Convolutions of few outputs or inputs against NumPy, and which are computed without patches."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from op_calls import CONV, reference
+
+from flowc import dtypes
+from flowc.cache.store import DiskCache, KernelCache
+from flowc.codegen.cpu.planar.blocks import MOST_BYTES, planar_block
+from flowc.codegen.cpu.tile_shape import tile_shape
+from flowc.compiler import Report, compile_computation
+from flowc.ir.builder import Builder
+from flowc.ir.dims import symbol
+from flowc.ir.lowering import Convolution
+from flowc.ir.program_spec import spec_of
+from flowc.ir.types import tensor_type
+from flowc.options import Options
+from flowc.run.executable import Executable
+
+OUTPUTS = [
+    (1, "native"), (3, "native"), (8, "native"), (1, "x86-64-v3"), (4, "x86-64-v3"),
+    (2, "x86-64-v2"),
+]  # fmt: skip
+SAME, VALID = {"padding": "SAME"}, {"padding": "VALID"}
+AROUND = {"padding": "EXPLICIT", "explicit_paddings": (0, 0, 5, 0, 7, 1, 0, 0)}
+
+# image, window and outputs, strides, dilations, padding
+CASES = [
+    ((1, 9, 70, 8), (3, 39, 8), (1, 1), (1, 1), SAME),
+    ((1, 1, 3000, 1), (1, 256, 1), (1, 2), (1, 1), VALID),
+    ((2, 11, 50, 3), (5, 5, 3), (1, 1), (1, 1), SAME),
+    ((1, 20, 45, 2), (7, 3, 2), (1, 1), (1, 1), AROUND),
+    ((1, 30, 64, 33), (3, 3, 33), (1, 1), (1, 1), SAME),
+    ((1, 25, 90, 2), (6, 9, 2), (2, 3), (1, 1), SAME),
+    ((1, 25, 133, 2), (3, 10, 2), (1, 3), (1, 5), VALID),
+    ((1, 40, 40, 5), (3, 3, 5), (1, 1), (4, 2), SAME),
+    ((3, 3, 29, 1), (2, 2, 1), (1, 1), (1, 1), SAME),
+]
+FEW_INPUTS = [
+    ((1, 39, 47, 3), (7, 7, 3), (2, 2), (1, 1), SAME),
+    ((2, 9, 40, 1), (3, 3, 1), (2, 3), (2, 1), AROUND),
+    ((1, 21, 300, 4), (3, 2, 4), (1, 1), (1, 1), VALID),
+    ((1, 1, 900, 1), (1, 36, 1), (1, 7), (1, 1), VALID),
+    ((2, 17, 30, 20), (3, 3, 20), (2, 2), (1, 1), SAME),
+]
+# Eight groups: of few outputs, and of a panel and a half, or two, or three.
+GROUPED = [
+    ((1, 9, 30, 24), (3, 3, 3), (1, 1), (1, 1), SAME),
+    ((2, 11, 17, 16), (3, 2, 2), (2, 1), (1, 3), VALID),
+    ((1, 7, 20, 32), (1, 5, 4), (1, 2), (2, 1), AROUND),
+]
+ONE, TWO = (1, 1, 1), (2, 2, 2)
+VOLUMES = [
+    ((1, 10, 19, 37, 2), (3, 3, 3, 2), ONE, ONE, SAME),
+    ((2, 7, 9, 62, 3), (2, 3, 5, 3), (2, 1, 2), ONE, VALID),
+    ((1, 9, 6, 31, 1), (3, 2, 3, 1), ONE, (3, 2, 4), SAME),
+    ((2, 4, 5, 16, 4), (5, 3, 3, 4), (3, 2, 1), ONE, SAME),
+]
+LINE_VOLUMES = [
+    ((1, 9, 19, 33, 2), (3, 3, 3, 2), TWO, ONE, SAME),
+    ((2, 7, 6, 20, 17), (2, 3, 3, 17), (1, 2, 1), (2, 1, 1), VALID),
+    ((1, 12, 10, 16, 4), (4, 1, 2, 4), ONE, ONE, SAME),
+]
+
+
+@cache
+def _kernels() -> KernelCache:
+    return KernelCache(DiskCache(None))
+
+
+def _convolved(
+    x: Any, w: Any, strides: Any, dilations: Any, padding: Any, target: str, threads: int
+) -> tuple[Any, set[str]]:
+    """The result behind an epilogue, and the names of the kernels."""
+    b = Builder()
+    image = b.parameter("x", tensor_type(dtypes.as_dtype(x.dtype), x.shape))
+    attrs = {"strides": (1, *strides, 1), "dilations": (1, *dilations, 1), **padding}
+    convolve = b.conv2d if x.ndim == 4 else b.conv3d
+    y = b.add(convolve(image, b.const(w), **attrs), b.const(np.arange(w.shape[-1], dtype=w.dtype)))
+    report, options = Report(), Options(target=target)
+    spec, kernels = spec_of(b.build([y]), ["x"], ["y"]), _kernels()
+    c = b.build([y])
+    program = compile_computation(c, options, spec, report=report, kernels=kernels)
+    names = {k.entry for k in report.stages.kernels.values()}
+    return Executable(program, threads).run([x])[0], names
+
+
+@pytest.mark.parametrize(("outputs", "target"), OUTPUTS)
+def test_few_outputs_are_computed_by_planes(outputs: int, target: str) -> None:
+    _check(CASES[outputs % 2 :: 2], outputs, target, "planar_conv")
+
+
+@pytest.mark.parametrize(("outputs", "target"), [(40, "native"), (13, "x86-64-v3")])
+def test_few_inputs_are_read_where_the_rows_of_the_image_are(outputs: int, target: str) -> None:
+    _check(FEW_INPUTS, outputs, target, "line_conv")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "target"),
+    [(8 * 5, "native"), (8 * 24, "native"), (8 * 24, "x86-64-v3"), (8 * 3, "x86-64-v2")],
+)
+def test_groups_of_few_outputs_read_the_rows_of_the_image(outputs: int, target: str) -> None:
+    _check(GROUPED, outputs, target, "grouped_conv")
+
+
+def test_elements_in_few_sums_are_not_moved_to_planes() -> None:
+    cases = [((1, 1, 900, 1), (1, 40, 1), (1, 8), (1, 1), SAME)]
+    _check([*cases, ((2, 9, 20, 2), (3, 3, 2), (2, 2), (1, 1), SAME)], 7, "native", "grouped_conv")
+    assert _block((1, 256, 1, 8), (1, 1, 684, 8), strides=(1, 64)).line_stride == 64
+    assert not _block((1, 256, 1, 8), (1, 1, 5000, 8), strides=(1, 8)).line_stride
+
+
+def test_channels_with_several_outputs_each_are_a_depthwise_convolution_of_as_many() -> None:
+    _check([((2, 9, 11, 5), (3, 3, 1), (1, 2), (1, 1), SAME)], 35, "native", "depthwise")
+
+
+@pytest.mark.parametrize(
+    ("cases", "outputs", "target", "name"),
+    [
+        (VOLUMES, 3, "x86-64-v3", "planar_conv"),
+        (LINE_VOLUMES, 21, "native", "line_conv"),
+    ],
+)
+def test_volumes_are_images_of_several_slices(
+    cases: list[Any], outputs: int, target: str, name: str
+) -> None:
+    _check(cases, outputs, target, name)
+
+
+def _check(cases: list[Any], outputs: int, target: str, name: str) -> None:
+    rng = np.random.default_rng(outputs)
+    for i, (image, window, strides, dilations, padding) in enumerate(cases):
+        dtype = np.float64 if i == 2 and outputs == 1 else np.float32
+        x = rng.integers(-4, 5, image).astype(dtype)
+        w = rng.integers(-4, 5, (*window, outputs)).astype(dtype)
+        found, names = _convolved(x, w, strides, dilations, padding, target, 1 + i % 2)
+        attrs = {"strides": (1, *strides, 1), "dilations": (1, *dilations, 1), **padding}
+        if x.ndim == 4:
+            (expected,) = reference("conv2d", x, w, **(CONV | attrs))
+        else:
+            (expected,) = reference("conv3d", x, w, data_format="NDHWC", **attrs)
+        np.testing.assert_array_equal(found, expected + np.arange(outputs, dtype=dtype))
+        assert name in names
+
+
+def _block(
+    window: Any, result: Any, strides: Any = (1, 1), groups: int = 1, lanes: int = 16
+) -> Any:
+    shape = tile_shape(dtypes.f32, 32 * lanes, registers=32 if lanes == 16 else 16)
+    lowering = Convolution(strides, (1, 1), ((0, 0), (0, 0)), groups)
+    return planar_block(shape, lowering, window, result)
+
+
+def test_pixels_of_a_row_need_not_be_known() -> None:
+    for weights, result in (((3, 3, 3, 8), (1, 64, symbol("w"), 8)),
+                            ((3, 3, 3, 2, 8), (1, 9, 64, symbol("w"), 8))):  # fmt: skip
+        ones = (1,) * (len(weights) - 2)
+        lowering = Convolution(ones, ones, ((1, 1),) * len(ones))
+        shape = tile_shape(dtypes.f32, 512, registers=32, fma=True)
+        assert planar_block(shape, lowering, weights, result) is not None
+
+
+def test_planes_of_a_task_stay_in_a_cache() -> None:
+    for height, width in ((172, 264), (1, 22000), (4000, 4000)):
+        for window in ((3, 39, 8, 8), (1, 256, 1, 1), (9, 9, 64, 3)):
+            block = _block(window, (1, height, width, window[-1]))
+            assert block.scratch_bytes <= MOST_BYTES
+            assert block.pixels % 16 == 0
+            assert 1 <= block.rows <= height
+
+
+def test_sixteen_threads_share_the_first_convolution_of_resnet_50() -> None:
+    for lanes in (8, 16):
+        block = _block((7, 7, 3, 64), (1, 112, 112, 64), strides=(2, 2), lanes=lanes)
+        assert 112 % block.rows == 0
+        assert (112 // block.rows) * -(-112 // block.pixels) % 16 == 0
+
+
+def test_other_convolutions_are_computed_otherwise() -> None:
+    image = (1, 64, 64, 8)
+    assert not _block((3, 3, 16, 8), image).line_stride
+    assert _block((3, 3, 16, 8), image, lanes=8).line_stride == 16
+    assert _block((3, 3, 16, 9), (1, 64, 64, 9)).line_stride == 16
+    assert _block((3, 3, 16, 65), (1, 64, 64, 65)) is None  # three panels
+    assert _block((3, 3, 160, 16), image, strides=(2, 2)) is None
+    assert _block((2, 2, 16, 16), image, strides=(2, 2)) is None
+    assert _block((1, 1, 16, 16), image) is None
+    assert _block((1, 1, 16, 8), image) is None
+    assert _block((3, 3, 16, 8), (1, 64, 17, 8)) is None
+    assert _block((3, 3, 16, 8), image, strides=(2, 2)).grouped.columns == 8
+    assert _block((3, 3, 1, 8), image, groups=8) is None
+    assert _block((3, 3, 8, 64), image, groups=8).grouped.columns == 8
+    assert _block((3, 3, 8, 64), image, groups=4).grouped.columns == 16
+    assert _block((3, 3, 8, 64), image, groups=4, lanes=8).grouped.rows == 6
+    assert _block((3, 3, 8, 64), image, groups=8, lanes=8).grouped.rows == 12
+    assert _block((3, 3, 8, 256), image, groups=2) is None
+    assert _block((3, 3, 3, 32), image, strides=(2, 2)).line_stride == 6
+    assert _block((3, 3, 3, 32), image, strides=(3, 3)).line_stride == 9
+    assert _block((1, 1, 3, 32), image) is None

@@ -1,0 +1,327 @@
+"""Kernels of matrix products against NumPy: odd sizes, tails, transposes, batches, pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from compiled_source import Compiled
+from contraction_kernels import assert_close, shape_for, values
+
+from flowc import dtypes
+from flowc.codegen.cpu.blocked import Argument
+from flowc.codegen.cpu.contractions.cluster import contraction_launches
+from flowc.codegen.cpu.packing import (
+    pack_gemm_b,
+)
+from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source, pack_source
+from flowc.codegen.cpu.products.gemm_m_vectorized import (
+    is_turned,
+    turned_columns,
+    turned_rows,
+    turned_source,
+)
+from flowc.codegen.cpu.products.pointwise import is_pointwise, pack_pointwise, pointwise_source
+from flowc.codegen.cpu.target import cpu_target
+from flowc.codegen.cpu.tiles import TileShape, tile_shape
+from flowc.ir.builder import Builder
+from flowc.ir.dims import Dim, symbol
+from flowc.ir.lowering import Convolution
+from flowc.ir.types import tensor_type
+from flowc.options import Options
+from flowc.passes.pipeline import run_passes
+
+
+@lru_cache(maxsize=64)
+def gemm_kernel(shape: TileShape, transpose_a: bool) -> Compiled:
+    return Compiled(gemm_source(GemmSpec(shape, transpose_a)))
+
+
+@lru_cache(maxsize=64)
+def pack_kernel(shape: TileShape, transpose_b: bool) -> Compiled:
+    return Compiled(pack_source(shape, transpose_b=transpose_b))
+
+
+def run_gemm(
+    a: np.ndarray,
+    b: np.ndarray,
+    shape: TileShape,
+    *,
+    transpose_a: bool = False,
+    splits: int = 1,
+    parts: int = 1,
+) -> np.ndarray:
+    batch, m, k = a.shape
+    n = b.shape[-1]
+    c = np.full((batch, m, n), 77, shape.dtype.numpy)
+    stored = np.ascontiguousarray(a.transpose(0, 2, 1)) if transpose_a else a
+    packed = pack_gemm_b(b, shape)
+    gemm_kernel(shape, transpose_a)(
+        stored,
+        packed,
+        c,
+        splits=splits,
+        batch=batch,
+        m=m,
+        n=n,
+        k=k,
+        a_stride=stored.shape[-1],
+        parts=parts,
+        c_stride=n,
+        a_batch=m * k,
+        b_batch=packed[0].size if len(b) > 1 else 0,
+    )
+    return c
+
+
+SIZES = [
+    (1, 1, 1),
+    (14, 32, 8),
+    (13, 31, 7),
+    (5, 50, 300),
+    (225, 270, 33),
+    (7, 16, 513),
+    (32, 40, 20),
+    (75, 33, 400),
+    (3, 17, 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "bits", "transpose_a"),
+    [
+        ("f32", 512, False),
+        ("f32", 512, True),
+        ("f32", 256, False),
+        ("f32", 128, False),
+        ("f64", 256, True),
+        ("i32", 256, False),
+        ("i64", 512, False),
+    ],
+)
+def test_gemm(name: str, bits: int, transpose_a: bool) -> None:
+    dtype = dtypes.as_dtype(name)
+    for m, n, k in SIZES:
+        a, b = values((1, m, k), dtype), values((1, k, n), dtype, 1)
+        expected = a.astype(np.float64) @ b.astype(np.float64)
+        found = run_gemm(a, b, shape_for(dtype, bits), transpose_a=transpose_a)
+        assert_close(found, expected.astype(dtype.numpy), k)
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [("f32", 512), ("f32", 256), ("f32", 128), ("f64", 512), ("i32", 512), ("i64", 256)],
+)
+def test_turned_products(name: str, bits: int) -> None:
+    dtype = dtypes.as_dtype(name)
+    shape = shape_for(dtype, bits)
+    kernel = Compiled(turned_source(shape, 300))
+    rows = turned_rows(shape)
+    sizes = [(1, 1, 1), (rows, 300, 300), (2 * rows, 14, 8), (3 * rows - 1, 130, 37), (rows, 17, 0)]
+    for m, n, k in sizes:
+        a, b = values((m, k), dtype), values((k, n), dtype, 1)
+        packed = pack_gemm_b(b, shape, turned_columns(shape))
+        expected = (a.astype(np.float64) @ b.astype(np.float64)).astype(dtype.numpy)
+        for splits in (1, 3):
+            c = np.full((m, n), 77, dtype.numpy)
+            kernel(a, packed, c, splits=splits, m=m, n=n, k=k, a_stride=k, c_stride=n)
+            assert_close(c, expected, k)
+
+
+def test_tiles_read_no_rows_that_memory_held_before() -> None:
+    """What fills the last tile of a block is zeros: sums of subnormal numbers take long."""
+    shape = shape_for(dtypes.f32, 512)
+    for m, n, read in [(1, 32, 1), (1, 10, 1), (5, 32, 7), (5, 10, 14), (18, 64, 18), (23, 42, 28)]:
+        kernel = Compiled(gemm_source(GemmSpec(shape)))  # scratch is NaN
+        x, w = values((m, 40), dtypes.f32), values((40, n), dtypes.f32, 1)
+        sizes = {"batch": 1, "m": m, "n": n, "k": 40, "a_stride": 40, "parts": 1, "c_stride": n}
+        packed = pack_gemm_b(w, shape)
+        kernel(x, packed, np.zeros((m, n), np.float32), a_batch=0, b_batch=0, **sizes)
+        start = -kernel.scratch.ctypes.data % 64 // 4
+        rows = kernel.scratch[start:].view(np.float32)[: 28 * shape.row_stride].reshape(28, -1)
+        assert not rows[m:read].any()
+        assert np.isnan(rows[read:]).all()
+
+
+@pytest.mark.parametrize(("name", "bits"), [("f32", 512), ("f32", 256), ("f32", 128), ("f64", 512)])
+def test_products_of_pieces(name: str, bits: int) -> None:
+    dtype = dtypes.as_dtype(name)
+    shape = shape_for(dtype, bits)
+    gemm = Compiled(gemm_source(GemmSpec(shape, pieces=3)))
+    turned = Compiled(turned_source(shape, 900, pieces=3))
+    rows = turned_rows(shape)
+    for m, n, widths in [
+        (rows, 130, (300, 1, 500)),
+        (2 * rows - 1, 37, (0, 70, 384)),
+        (5, 20, (384, 16, 0)),
+        (shape.block_rows + 3, 9, (1, 0, 2)),
+        (rows, 14, (0, 0, 0)),
+    ]:
+        pieces = [values((m, w), dtype, i) for i, w in enumerate(widths)]
+        k = sum(widths)
+        b = values((k, n), dtype, 5)
+        expected = np.concatenate(pieces, 1).astype(np.float64) @ b.astype(np.float64)
+        sizes = {"m": m, "n": n, "k": k, "c_stride": n}
+        sizes |= {f"k{i}": w for i, w in enumerate(widths)}
+        for splits in (1, 3):
+            for kernel, columns in ((gemm, 0), (turned, turned_columns(shape))):
+                c = np.full((m, n), 77, dtype.numpy)
+                packed = pack_gemm_b(b, shape, columns)
+                more = {} if columns else {"batch": 1, "a_batch": 0, "b_batch": 0}
+                kernel(*pieces, packed, c, splits=splits, **sizes, **more)
+                assert_close(c, expected.astype(dtype.numpy), k)
+
+
+def test_which_products_are_turned() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    for m in (30, 32, 64, 128, 4096):
+        assert is_turned(shape, m, 1024, 512), m
+    for m in (1, 16, 33, 100, symbol("m")):
+        assert not is_turned(shape, m, 1024, 512), m
+    assert is_turned(shape, 32, 50_000, 512) and not is_turned(shape, 64, 50_000, 512)
+    assert not is_turned(shape, 512, 512, 512)  # near
+    assert not is_turned(shape, 32, 1024, 64) and not is_turned(shape, 32, 1024, 10_000)
+
+
+def test_gemm_batch_and_broadcast() -> None:
+    shape = shape_for(dtypes.f32, 256)
+    a = values((3, 20, 9), dtypes.f32)
+    for batch in (1, 3):
+        b = values((batch, 9, 21), dtypes.f32, 1)
+        assert_close(run_gemm(a, b, shape), a @ b, 9)
+
+
+def test_results_do_not_depend_on_how_tasks_are_split() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    a, b = values((1, 260, 300), dtypes.f32), values((1, 300, 600), dtypes.f32, 1)
+    whole = run_gemm(a, b, shape)
+    np.testing.assert_array_equal(whole, run_gemm(a, b, shape, splits=5))
+    for parts in (2, 3, 9, 12):  # 9 and 12 are more than a block has register tiles
+        for splits in (8, 3000):
+            np.testing.assert_array_equal(whole, run_gemm(a, b, shape, splits=splits, parts=parts))
+
+
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_packing_at_run_time_equals_packing_when_compiling(transpose_b: bool) -> None:
+    shape = shape_for(dtypes.f32, 256)
+    for batch, k, n in [(1, 1, 1), (2, 37, 45), (1, 64, 48)]:
+        b = values((batch, k, n), dtypes.f32)
+        stored = np.ascontiguousarray(b.transpose(0, 2, 1)) if transpose_b else b
+        expected = pack_gemm_b(b, shape)
+        found = np.full_like(expected, 77)
+        pack_kernel(shape, transpose_b)(
+            stored, found, batch=batch, k=k, n=n, b_stride=stored.shape[-1], b_batch=k * n
+        )
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_epilogue_runs_once_over_every_element() -> None:
+    def bias_relu(indent: int, rows: tuple[str, str], columns: tuple[str, str]) -> Sequence[str]:
+        lines = [
+            f"for i in range({rows[0]}, {rows[1]}):",
+            f"    for j in range({columns[0]}, {columns[1]}):",
+            "        t = c[i * c_stride + j] + bias[j]",
+            "        c[i * c_stride + j] = t if t > 0 else t - t",
+        ]
+        return [" " * indent + line for line in lines]
+
+    shape = shape_for(dtypes.f32, 256)
+    kernel = Compiled(
+        gemm_source(GemmSpec(shape), bias_relu, extra=(Argument("bias", dtypes.f32),), name="dense")
+    )
+    m, n, k = 130, 290, 300
+    a, b, bias = (values(s, dtypes.f32, 2) for s in ((m, k), (k, n), (n,)))
+    c = np.full((m, n), np.nan, np.float32)
+    sizes = dict(batch=1, m=m, n=n, k=k, a_stride=k, c_stride=n, a_batch=0, b_batch=0)
+    kernel(a, pack_gemm_b(b, shape), c, bias, splits=2, **sizes)
+    assert_close(c, np.maximum(a @ b + bias, 0), k)
+
+
+@pytest.mark.parametrize(
+    ("bits", "dtype"), [(512, dtypes.f32), (256, dtypes.f64), (128, dtypes.i32)]
+)
+def test_windows_of_one_pixel(bits: int, dtype: dtypes.DType) -> None:
+    shape = shape_for(dtype, bits)
+    lanes = shape.lanes
+    kernels = lru_cache(lambda rest: Compiled(pointwise_source(shape, rest)))
+    for n in sorted({1, 3, lanes, 2 * lanes - 1, 3 * lanes, 4 * lanes, 6 * lanes - 1}):
+        kernel = kernels(n % shape.columns)
+        for m, channels in [(1, 1), (29, 7), (39, 2), (243, 12), (0, 3)]:
+            x, w = values((m, channels), dtype), values((channels, n), dtype, 1)
+            y = np.full((m, n), 77, dtype.numpy)
+            packed = pack_pointwise(w, shape)
+            sizes = {"m": m, "n": n, "channels": channels, "parts": 2, "c_stride": n}
+            kernel(x, packed, y, splits=3, batch=1, x_batch=0, w_batch=0, **sizes)
+            assert_close(y, (x.astype(np.float64) @ w).astype(dtype.numpy), channels)
+
+
+def test_windows_of_one_pixel_are_products_of_a_batch() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    x, w = values((3, 29, 7), dtypes.f32), values((3, 7, 64), dtypes.f32, 1)
+    y = np.full((3, 29, 64), 77, np.float32)
+    packed = np.stack([pack_pointwise(matrix, shape) for matrix in w])
+    sizes = {"batch": 3, "m": 29, "n": 64, "channels": 7, "parts": 1, "c_stride": 64}
+    kernel = Compiled(pointwise_source(shape, 0))
+    kernel(x, packed, y, splits=2, x_batch=29 * 7, w_batch=7 * 64, **sizes)
+    assert_close(y, np.matmul(x.astype(np.float64), w).astype(np.float32), 7)
+
+
+def test_which_convolutions_read_pixels_where_they_are() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    plain = Convolution((1, 1), (1, 1), ((0, 0), (0, 0)))
+    for lowering, weights, rows, expected in [
+        (plain, (1, 1, 48, 48), 12544, True),
+        (plain, (1, 1, 24, 49), symbol("m"), True),
+        (plain, (1, 1, 1024, 8), 12544, True),
+        (plain, (1, 1, 1025, 8), 12544, False),
+        (plain, (1, 1, 256, 64), 12544, True),
+        (plain, (1, 1, 257, 64), 12544, False),
+        (plain, (1, 1, 24, 8), 49, True),
+        (plain, (1, 1, 24, 8), 57, False),
+        (plain, (1, 1, 24, 8), 0, True),
+        (plain, (1, 3, 24, 8), 12544, False),
+        (plain, (1, 1, symbol("c"), 8), 12544, False),
+        (replace(plain, strides=(1, 2)), (1, 1, 24, 8), 12544, False),
+        (replace(plain, pad=((0, 0), (0, 1))), (1, 1, 24, 8), 12544, False),
+        (replace(plain, groups=2), (1, 1, 24, 8), 12544, False),
+    ]:
+        assert is_pointwise(shape, lowering, weights, rows) is expected
+
+
+def test_which_products_read_their_rows_where_they_are() -> None:
+    for m, n, k, entry in [
+        (100, 17, 300, "pointwise_conv"),
+        (512, 512, 256, "pointwise_conv"),
+        (512, 512, 512, "gemm"),
+        (57, 96, 300, "gemm"),  # too many rows computed twice
+        (512, 96, 1025, "gemm"),
+        (128, 3072, 768, "turned_gemm"),  # of weights that are not near
+    ]:
+        assert product_kernels(m, n, k) == [entry]
+
+
+def test_which_products_of_a_batch_do_so() -> None:
+    in_place, gathered = ["pack_panels", "pointwise_conv"], ["pack_panels", "gemm"]
+    assert product_kernels(128, 64, 128, of_run=True) == in_place
+    assert product_kernels(128, 60, 128, of_run=True) == gathered  # the last panel is not whole
+    assert product_kernels(57, 64, 128, of_run=True) == gathered
+    assert product_kernels(symbol("m"), 64, 128, of_run=True) == gathered
+
+
+def product_kernels(m: Dim, n: int, k: int, *, of_run: bool = False) -> list[str]:
+    """The names of the kernels of a product, of known weights or those `of_run`, for AVX-512."""
+    b = Builder()
+    x = b.parameter("x", tensor_type(dtypes.f32, (m, k)))
+    w = b.parameter("w", tensor_type(dtypes.f32, (k, n))) if of_run else None
+    right = b.const(np.ones((k, n), np.float32)) if w is None else w
+    cluster = run_passes(b.build([b.mat_mul(x, right)]), Options())
+    node = next(node for node in cluster.nodes if node.op.name == "cluster")
+    return [launch.kernel.entry for launch in contraction_launches(node, cpu_target("x86-64-v4"))]
+
+
+def test_a_dtype_without_vector_arithmetic_is_refused() -> None:
+    with pytest.raises(TypeError, match="c64"):
+        tile_shape(dtypes.c64, 256)
