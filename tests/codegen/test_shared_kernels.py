@@ -160,6 +160,20 @@ def test_loops_of_vector_ir_are_unrolled_as_they_ask_for_and_no_others() -> None
     assert [products(rows) for rows in (8, 6, 4, 1)] == [3 * 16, 5 * 12, 5 * 8, 5 * 2]
 
 
+@pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v4"])
+def test_sums_of_tiles_stay_in_registers(level: str) -> None:
+    target = cpu.cpu_target(level)
+    shape = target.tile_shape(dtypes.f32)
+    spill = re.compile(r"[yz]mm.*\(%rsp\)|\(%rsp\).*[yz]mm")
+    for rows in shape.heights:
+        for columns in (shape.columns, *shape.widths):
+            operands = Operands(1, shape.row_stride, shape.columns)
+            text = vector_ir._shared(sums_routine(shape, rows, columns, operands)).text
+            asm = module_text([text], target.processor, "asm", **cpu._passes(True))
+            assert len(re.findall(r"vfmadd\w*\s.*[yz]mm", asm)) >= rows
+            assert not spill.search(asm), (rows, columns)
+
+
 def test_who_waits_for_a_part_hears_of_its_fault() -> None:
     def fails() -> bytes:
         raise InternalError("no code")

@@ -39,6 +39,7 @@ from flowc_runtime.native.writer import i64
 
 CACHE_LINE = 64
 MULTIPLY_ADDS = 48  # of an iteration, at most: its other instructions are few beside them
+SLOW_BYTES = 64  # of a vector: of much arithmetic with such, clocks are slower
 STEPS = 4  # of the inner dimension in an iteration, at most
 
 # The first column of a vector, and its lanes.
@@ -85,9 +86,12 @@ def kinds_of_lines(operands: Operands) -> str:
 
 
 def _vectors(shape: TileShape, columns: int) -> list[Vector]:
-    """The vectors that hold so many columns: whole ones, as half a one takes as long, and LLVM
-    spills sums of which some are shorter."""
-    return [(first, shape.lanes) for first in range(0, columns, shape.lanes)]
+    """The vectors that hold so many columns. Half a one takes as long as a whole one, for which of
+    64 bytes processors slow down; of others LLVM would spill the sums."""
+    lanes = shape.lanes
+    halves = lanes * shape.dtype.size >= SLOW_BYTES
+    most = lambda first: min(lanes, columns - first) if halves else lanes
+    return [(first, most(first)) for first in range(0, columns, lanes)]
 
 
 def steps_of_iteration(products: int) -> int:
@@ -171,11 +175,13 @@ def _emit_sums(
     size, vectors = shape.dtype.size, _vectors(shape, n)
     sums = Sums(b, element_type(shape.dtype), rows, vectors)
     ahead, k, place = Ahead(b, following, Index(b, next_step)), Counter(b, 0), Counter(b, 0)
+    # Of vectors that differ, LLVM spills the sums where the loop has a branch.
+    is_even = len({lanes for _, lanes in vectors}) == 1
 
     def emit(steps: int) -> None:
         first, row_of_panel = offset(block, k.get() * o.step), offset(panel, place.get())
         if o.fetches_next:
-            ahead.fetch(steps, steps * o.width * size)
+            ahead.fetch(steps, steps * o.width * size if is_even else CACHE_LINE)
         for n in range(steps):
             columns = b.gep(row_of_panel, [i64(n * o.width)])
             seen = b.gep(first, [i64(n * o.step)])
@@ -211,7 +217,7 @@ def _emit_line_sums(
 
         def emit(steps: int) -> None:
             seen, row_of_panel = offset(first, k.get() * o.step), offset(panel, place.get())
-            ahead.fetch(steps, steps * o.width * size)
+            ahead.fetch(steps, CACHE_LINE)
             for n in range(steps):
                 left = [b.gep(seen, [i64(n * o.step + i * o.stride)]) for i in range(rows)]
                 sums.add(left, b.gep(row_of_panel, [i64(n * o.width)]), size)
