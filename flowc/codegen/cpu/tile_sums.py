@@ -185,14 +185,14 @@ def _emit_sums(
         for n in range(steps):
             columns = b.gep(row_of_panel, [i64(n * o.width)])
             seen = b.gep(first, [i64(n * o.step)])
-            _emit_prefetches(b, columns, o.panel_ahead, o.width, size)
-            _emit_prefetches(b, seen, o.block_ahead, rows, size)
+            emit_prefetches(b, columns, o.panel_ahead, o.width, size)
+            emit_prefetches(b, seen, o.block_ahead, rows, size)
             sums.add([b.gep(seen, [i64(i * o.stride)]) for i in range(rows)], columns, size)
         k.add(steps)
         place.add(steps * o.width)
 
     emit_steps(b, Index(b, depth), steps_of_iteration(rows * len(vectors)), emit)
-    _emit_sum_stores(b, sums.totals(), shape, n, (c, c_stride, accumulate))
+    emit_sum_stores(b, sums.totals(), shape, n, (c, c_stride, accumulate))
 
 
 def _emit_line_sums(
@@ -225,16 +225,16 @@ def _emit_line_sums(
             place.add(steps * o.width)
 
         emit_steps(b, Index(b, depth), steps, emit)
-    _emit_sum_stores(b, sums.totals(), shape, n, (c, c_stride, accumulate))
+    emit_sum_stores(b, sums.totals(), shape, n, (c, c_stride, accumulate))
 
 
-def _emit_prefetches(b: ir.IRBuilder, start: Value, ahead: int, count: int, size: int) -> None:
+def emit_prefetches(b: ir.IRBuilder, start: Value, ahead: int, count: int, size: int) -> None:
     """Prefetches `count` elements, `ahead` bytes after `start`; nothing where `ahead` is 0."""
     for at in range(ahead, ahead + count * size, CACHE_LINE) if ahead else ():
         prefetch(b, b.gep(start, [i64(at // size)]))
 
 
-def _emit_sum_stores(
+def emit_sum_stores(
     b: ir.IRBuilder,
     results: list[list[Value]],
     shape: TileShape,
