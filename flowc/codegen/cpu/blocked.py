@@ -188,9 +188,11 @@ def parts(total: str, size: int) -> str:
     return f"(({total} + {size - 1}) // {size})"
 
 
-def block_count(shape: TileShape, rows: str, of_block: int = 0) -> str:
+def block_count(shape: TileShape, rows: str, of_block: int = 0, tile_rows: int = 1) -> str:
     """How many tasks `block_bounds` makes of `rows` x `n`."""
-    return f"{parts(rows, of_block or shape.block_rows)} * {parts('n', shape.columns)} * parts"
+    whole = f"max({rows} // {tile_rows} * {tile_rows}, min({rows}, {tile_rows}))"
+    whole = rows if tile_rows == 1 else whole
+    return f"{parts(whole, of_block or shape.block_rows)} * {parts('n', shape.columns)} * parts"
 
 
 def row_cut(shape: TileShape, rows: str) -> RowCut:
@@ -230,13 +232,20 @@ def function_text(
     return "\n".join([head, *(body for body in bodies if body)]) + "\n"
 
 
-def block_bounds(shape: TileShape, of_block: int | str = 0) -> str:
+def block_bounds(shape: TileShape, of_block: int | str = 0, tile_rows: str = "") -> str:
     """Lines that share out `m` rows evenly over row blocks, by default of as many rows as have room
-    where they are gathered, and each over its parts, and count the panels of `n`."""
+    where they are gathered, and each over its parts, and count the panels of `n`. With `tile_rows`
+    blocks are of whole tiles: the rows that are left belong to the last block, whatever its room.
+    """
+    rows = tile_rows or shape.rows
+    whole = f"idiv(m, {tile_rows}) * {tile_rows}" if tile_rows else "m"
     return f"""
-        row_blocks = ceil_div(m, {of_block or shape.block_rows})
-        per_block = ceil_div(ceil_div(m, row_blocks), {shape.rows}) * {shape.rows}
-        per_part = ceil_div(ceil_div(per_block, parts), {shape.rows}) * {shape.rows}
+        whole = {whole}
+        if whole == 0:
+            whole = m
+        row_blocks = ceil_div(whole, {of_block or shape.block_rows})
+        per_block = ceil_div(ceil_div(whole, row_blocks), {rows}) * {rows}
+        per_part = ceil_div(ceil_div(per_block, parts), {rows}) * {rows}
         panel_count = ceil_div(n, {shape.columns})
         """
 
@@ -272,8 +281,12 @@ def each_block(shape: TileShape, outer: str, *lines: str) -> str:
                 count = panels_done * parts
                 rows_done = per_block
             task += count
-            row_begin = least(row_block * per_block + part * per_part, m)
-            row_end = least(least(row_begin + rows_done, (row_block + 1) * per_block), m)
+            row_begin = row_block * per_block + part * per_part
+            row_end = least(row_begin + rows_done, (row_block + 1) * per_block)
+            if row_begin >= whole:
+                row_begin = m
+            if row_end >= whole:
+                row_end = m
             column_begin = (first_panel + panel) * {shape.columns}
             column_end = least(column_begin + panels_done * {shape.columns}, n)
             row_begin = least(row_begin, row_end)

@@ -16,32 +16,23 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from flowc.codegen.cpu.block_copy import copy_rows_routine, zero_run_routine
-from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, TileShape, tile_shape
-from flowc.codegen.llvm.loop_metadata import unroll
+from flowc.codegen.cpu.tile_shape import TileShape, tile_shape
+from flowc.codegen.cpu.tile_sums import Operands, kinds_of_lines, sums_routine
 from flowc.codegen.llvm.vector_ir import (
-    I64,
     Counter,
     Index,
     Routine,
     Value,
     Values,
-    broadcast,
     byte_offset,
-    counted_loop,
     element_type,
     index_range,
     indices,
-    load_vector,
-    multiply_add,
     offset,
-    prefetch,
-    steps_of_iteration,
-    store_vector,
 )
 from flowc_runtime.native.writer import i64
 
 __all__ = [
-    "Operands",
     "TileShape",
     "TileSizes",
     "clear_rows_read",
@@ -50,24 +41,8 @@ __all__ = [
     "panels_routine",
     "sizes_needed",
     "sizes_of",
-    "sums_routine",
     "tile_shape",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Operands:
-    """Where the elements stand that sums are made of: [i, k] of the block at `k * step + i *
-    stride`, [k, j] of the panel at `k * width + j`. How many bytes ahead of what is multiplied
-    each of the two is fetched into the first cache: 0 does not ask for it. With `lines` the block
-    is several, in groups, whose sums follow each other; sums take the numbers and steps of both."""
-
-    step: int
-    stride: int
-    width: int
-    block_ahead: int = 0
-    panel_ahead: int = AHEAD_BYTES
-    lines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,161 +82,6 @@ def sizes_needed(shape: TileShape, rows: Sequence[int], columns: int) -> TileSiz
             least(min(step, count - first), shape.heights) for first in range(0, count, step)
         }
     return TileSizes(tuple(sorted(heights, reverse=True)), widths, (shape.rows,))
-
-
-def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) -> Routine:
-    """`sums(block, panel, c, next, depth, c_stride, accumulate, next_step, ...)`: C[rows, columns]
-
-    (+)= block x panel; behind these, with `operands.lines`, `groups, group_step, lines, line_step`.
-    Columns are whole vectors and at most a half. At each step of the depth, the line of `next` that
-    stands `next_step` bytes behind the one before is fetched into the second cache.
-    """
-    o = operands
-    emit, name = (_emit_line_sums, "line_sums") if o.lines else (_emit_sums, "sums")
-    return Routine(
-        f"{name}.{shape.dtype}.{rows}x{columns}.{o.step}.{o.stride}.{o.width}",
-        shape.dtype,
-        "ppppiiii" + _kinds(o),
-        lambda b, values: emit(b, values, shape, rows, _vectors(shape, columns), operands),
-    )
-
-
-# The first column of a vector, and its lanes.
-Vector = tuple[int, int]
-
-
-def _vectors(shape: TileShape, columns: int) -> list[Vector]:
-    """The vectors that hold so many columns."""
-    lanes = shape.lanes
-    return [(first, min(lanes, columns - first)) for first in range(0, columns, lanes)]
-
-
-def _kinds(operands: Operands) -> str:
-    """The letters of what routines take behind other arguments."""
-    return "iiii" if operands.lines else ""
-
-
-def _emit_line_sums(
-    b: ir.IRBuilder,
-    args: Values,
-    shape: TileShape,
-    rows: int,
-    vectors: Sequence[Vector],
-    o: Operands,
-) -> None:
-    """C[rows, vectors] (+)= the sum of lines[rows, depth] x panel[depth, vectors], the panel of a
-    line behind that of the one before; all sums in registers."""
-    block, panel, c, following, depth, c_stride, accumulate, next_step = args[:8]
-    groups, group_step, lines, line_step = indices(b, args[8:])
-    size, element = shape.dtype.size, element_type(shape.dtype)
-    kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
-    with b.goto_entry_block():
-        sums = [[b.alloca(kind) for kind in kinds] for _ in range(rows)]
-    for kind, total in (pair for row in sums for pair in zip(kinds, row)):
-        b.store(ir.Constant(kind, None), total)
-    place, fetched = Counter(b, 0), Counter(b, 0)
-    # Of more steps at once, elements that rows share would take the registers of sums.
-    steps = min(steps_of_iteration(rows * len(vectors)), o.stride)
-    with counted_loop(b, groups) as group, counted_loop(b, lines) as line:
-        first = offset(block, group * group_step + line * line_step)
-        with counted_loop(b, Index(b, depth), unrolled=steps) as k:
-            row_of_panel, seen = offset(panel, place.get()), offset(first, k * o.step)
-            prefetch(b, byte_offset(following, fetched.get()), level=2)
-            columns = [
-                load_vector(b, b.gep(row_of_panel, [i64(j)]), lanes, size) for j, lanes in vectors
-            ]
-            for i, row in enumerate(sums):
-                seen_of_row = b.load(b.gep(seen, [i64(i * o.stride)]))
-                for column, total, (_, lanes) in zip(columns, row, vectors):
-                    wide = broadcast(b, seen_of_row, lanes)
-                    b.store(multiply_add(b, wide, column, b.load(total)), total)
-            place.add(o.width)
-            fetched.add(Index(b, next_step))
-    results = [[b.load(total) for total in row] for row in sums]
-    _emit_sum_stores(b, results, vectors, (c, c_stride, accumulate), size)
-
-
-def _emit_sums(
-    b: ir.IRBuilder,
-    args: Values,
-    shape: TileShape,
-    rows: int,
-    vectors: Sequence[Vector],
-    o: Operands,
-) -> None:
-    """C[rows, vectors] (+)= block[rows, depth] x panel[depth, vectors], all sums in registers."""
-    block, panel, c, following, depth, c_stride, accumulate, next_step = args
-    size, element = shape.dtype.size, element_type(shape.dtype)
-    kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
-    entry = b.block
-    loop, stores = b.append_basic_block("depth"), b.append_basic_block("stores")
-    b.cbranch(b.icmp_signed(">", depth, i64(0)), loop, stores)
-    b.position_at_end(loop)
-    k, row_of_panel = b.phi(I64), b.phi(panel.type)
-    sums = [[b.phi(kind) for kind in kinds] for _ in range(rows)]
-    columns = [load_vector(b, b.gep(row_of_panel, [i64(j)]), lanes, size) for j, lanes in vectors]
-    first = b.gep(block, [b.mul(k, i64(o.step))])
-    _emit_prefetches(b, row_of_panel, o.panel_ahead, sum(lanes for _, lanes in vectors), size)
-    _emit_prefetches(b, first, o.block_ahead, rows, size)
-    prefetch(b, byte_offset(following, Index(b, k) * Index(b, next_step)), level=2)
-    totals: list[list[Value]] = []
-    for i in range(rows):
-        a = b.load(b.gep(first, [i64(i * o.stride)]))
-        totals.append(
-            [
-                multiply_add(b, broadcast(b, a, lanes), column, total)
-                for column, total, (_, lanes) in zip(columns, sums[i], vectors)
-            ]
-        )
-    next_k, next_row = b.add(k, i64(1)), b.gep(row_of_panel, [i64(o.width)])
-    for phi, start, following in [(k, i64(0), next_k), (row_of_panel, panel, next_row)]:
-        phi.add_incoming(start, entry)
-        phi.add_incoming(following, loop)
-    for i in range(rows):
-        for j, kind in enumerate(kinds):
-            sums[i][j].add_incoming(ir.Constant(kind, None), entry)
-            sums[i][j].add_incoming(totals[i][j], loop)
-    back = b.cbranch(b.icmp_signed("<", next_k, depth), loop, stores)
-    unroll(back, steps_of_iteration(rows * len(vectors)))
-    b.position_at_end(stores)
-    results = [[b.phi(kind) for kind in kinds] for _ in range(rows)]
-    for i in range(rows):
-        for j, kind in enumerate(kinds):
-            results[i][j].add_incoming(ir.Constant(kind, None), entry)
-            results[i][j].add_incoming(totals[i][j], loop)
-    _emit_sum_stores(b, results, vectors, (c, c_stride, accumulate), size)
-
-
-def _emit_prefetches(b: ir.IRBuilder, start: Value, ahead: int, count: int, size: int) -> None:
-    """Prefetches `count` elements, `ahead` bytes after `start`; nothing where `ahead` is 0."""
-    for at in range(ahead, ahead + count * size, 64) if ahead else ():
-        prefetch(b, b.gep(start, [i64(at // size)]))
-
-
-def _emit_sum_stores(
-    b: ir.IRBuilder,
-    results: list[list[Value]],
-    vectors: Sequence[Vector],
-    target: tuple[Value, Value, Value],
-    size: int,
-) -> None:
-    """`target`: C, its stride, and whether it is added to; else it is not read."""
-    c, c_stride, accumulate = target
-    targets = [
-        b.gep(b.gep(c, [b.mul(c_stride, i64(i))]), [i64(j)])
-        for i in range(len(results))
-        for j, _ in vectors
-    ]
-    values = [value for row in results for value in row]
-    plus = b.add if isinstance(c.type.pointee, ir.IntType) else b.fadd
-    with b.if_else(b.icmp_signed("!=", accumulate, i64(0))) as (add, replace):
-        with add:
-            for p, value in zip(targets, values):
-                before = load_vector(b, p, value.type.count, size)
-                store_vector(b, plus(before, value), p, size)
-        with replace:
-            for p, value in zip(targets, values):
-                store_vector(b, value, p, size)
 
 
 def _emit_tile(
@@ -385,7 +205,7 @@ def _emit_panels(
     tile = Routine(
         f"tile{_suffix(shape, operands)}.{sizes.name}",
         shape.dtype,
-        "ppppiiiiii" + _kinds(operands),
+        "ppppiiiiii" + kinds_of_lines(operands),
         lambda inside, values: _emit_tile(inside, values, shape, operands, sizes),
     )
     count = row_end - row_begin
@@ -435,7 +255,7 @@ def panels_routine(
     return Routine(
         f"add_panels{_suffix(shape, operands)}.{sizes.name}",
         shape.dtype,
-        "pppiiiiiiii" + _kinds(operands),
+        "pppiiiiiiii" + kinds_of_lines(operands),
         lambda b, values: _emit_panels(b, values, shape, operands, sizes),
         shared=True,
     )

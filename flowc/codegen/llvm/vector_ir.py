@@ -134,12 +134,6 @@ def index_range(
     b.position_at_end(done)
 
 
-def steps_of_iteration(products: int) -> int:
-    """How many steps of a sum are one iteration of its loop, of so many multiply-adds of vectors
-    each: the loop's own instructions are then few beside them."""
-    return max(1, min(4, 24 // products))
-
-
 @contextmanager
 def while_positive(b: ir.IRBuilder, counter: Counter) -> Iterator[None]:
     """`while counter > 0`: the body, which lowers the counter, is emitted inside the `with`."""

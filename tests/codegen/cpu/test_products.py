@@ -249,7 +249,7 @@ def test_windows_of_one_pixel(bits: int, dtype: dtypes.DType) -> None:
     kernels = lru_cache(lambda rest: Compiled(pointwise_source(shape, rest)))
     for n in sorted({1, 3, lanes, 2 * lanes - 1, 3 * lanes, 4 * lanes, 6 * lanes - 1}):
         kernel = kernels(n % shape.columns)
-        for m, channels in [(1, 1), (29, 7), (39, 2), (243, 12), (0, 3)]:
+        for m, channels in [(1, 1), (29, 7), (39, 2), (46, 5), (243, 12), (0, 3)]:
             x, w = values((m, channels), dtype), values((channels, n), dtype, 1)
             y = np.full((m, n), 77, dtype.numpy)
             packed = pack_pointwise(w, shape)
@@ -267,6 +267,13 @@ def test_windows_of_one_pixel_are_products_of_a_batch() -> None:
     kernel = Compiled(pointwise_source(shape, 0))
     kernel(x, packed, y, splits=2, x_batch=29 * 7, w_batch=7 * 64, **sizes)
     assert_close(y, np.matmul(x.astype(np.float64), w).astype(np.float32), 7)
+
+
+def test_rows_that_fill_no_tile_have_no_block_of_their_own() -> None:
+    """Four rows behind six blocks would be computed one by one."""
+    source = pointwise_source(shape_for(dtypes.f32, 512), 0)
+    tasks = lambda m: eval(source.tasks, {"m": m, "batch": 1, "n": 32, "parts": 1})
+    assert [tasks(m) for m in (0, 5, 252, 256, 266)] == [0, 1, 6, 6, 7]
 
 
 def test_which_convolutions_read_pixels_where_they_are() -> None:

@@ -22,7 +22,7 @@ from flowc.codegen.cpu.numba_frontend import separate_texts
 from flowc.codegen.cpu.products.gemm_m_vectorized import turned_source
 from flowc.codegen.cpu.products.pointwise import pointwise_source
 from flowc.codegen.cpu.tile_shape import TileShape, tile_shape
-from flowc.codegen.cpu.tiles import Operands, sums_routine
+from flowc.codegen.cpu.tile_sums import Operands, sums_routine
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm import vector_ir
 from flowc.codegen.llvm.compile import compile_module, module_text
@@ -136,8 +136,8 @@ def test_kernels_that_are_given_their_routines_share_their_function() -> None:
 
 
 def test_loops_of_vector_ir_are_unrolled_as_they_ask_for_and_no_others() -> None:
-    """An iteration of a tile has 24 multiply-adds where that is at most four steps; what edges
-    need stays a loop of single elements."""
+    """An iteration of a tile has 48 multiply-adds at most, and four steps; what edges need stays a
+    loop of single elements."""
     target, processor = cpu.cpu_target("x86-64-v3"), cpu.cpu_target("x86-64-v3").processor
     kernel = pointwise_source(tile_shape(dtypes.f32, 256), 0).kernel
     assert kernel.in_vectors
@@ -156,8 +156,22 @@ def test_loops_of_vector_ir_are_unrolled_as_they_ask_for_and_no_others() -> None
         assert "alloca" not in written  # sums are in registers
         return written.count("call <8 x float> @llvm.fmuladd")
 
-    # Two or four steps, and the last by itself.
-    assert [products(rows) for rows in (6, 4, 1)] == [3 * 12, 4 * 8, 5 * 2]
+    # Four steps, and those that are left one by one; of sixteen multiply-adds two.
+    assert [products(rows) for rows in (8, 6, 4, 1)] == [3 * 16, 5 * 12, 5 * 8, 5 * 2]
+
+
+@pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v4"])
+def test_sums_of_tiles_stay_in_registers(level: str) -> None:
+    target = cpu.cpu_target(level)
+    shape = target.tile_shape(dtypes.f32)
+    spill = re.compile(r"[yz]mm.*\(%rsp\)|\(%rsp\).*[yz]mm")
+    for rows in shape.heights:
+        for columns in (shape.columns, *shape.widths):
+            operands = Operands(1, shape.row_stride, shape.columns)
+            text = vector_ir._shared(sums_routine(shape, rows, columns, operands)).text
+            asm = module_text([text], target.processor, "asm", **cpu._passes(True))
+            assert len(re.findall(r"vfmadd\w*\s.*[yz]mm", asm)) >= rows
+            assert not spill.search(asm), (rows, columns)
 
 
 def test_who_waits_for_a_part_hears_of_its_fault() -> None:

@@ -20,6 +20,7 @@ from flowc.codegen.cpu.products.pointwise import (
     pack_pointwise,
     pointwise_source,
 )
+from flowc.codegen.cpu.products.streamed import is_streamed, streamed_source
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand
 from flowc.ir.computation import Node, Value
@@ -69,6 +70,11 @@ def matmul_launches(
     if constant is not None:
         right = np.swapaxes(constant, -1, -2) if lowering.transpose_b else constant
         right = right.reshape(math.prod(right.shape[:-2]), *right.shape[-2:])
+        is_plain = batch == 1 and not lowering.transpose_a and lowering.pieces == 1
+        if is_plain and isinstance(m, int) and is_streamed(shape, m):
+            operands["b"] = pack_gemm_b(right, shape)
+            source = streamed_source(shape, m, finish.hook, extra=finish.extra)
+            return (launch_of(node, source, operands, ints, finish),)
         if batch == 1 and not lowering.transpose_a and is_turned(shape, m, n, k):
             assert isinstance(k, int)
             source = turned_source(
@@ -76,7 +82,6 @@ def matmul_launches(
             )
             operands["b"] = pack_gemm_b(right, shape, turned_columns(shape))
             return (launch_of(node, source, operands, ints, finish),)
-        is_plain = batch == 1 and not lowering.transpose_a and lowering.pieces == 1
         if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
             operands = {"x": left[0], "weights": pack_pointwise(right[0], shape)}
             operands["y"] = node.outputs[0]

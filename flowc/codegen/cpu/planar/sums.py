@@ -13,6 +13,7 @@ from llvmlite import ir
 from flowc.codegen.cpu.block_copy import copy_run
 from flowc.codegen.cpu.planar.blocks import vectors_of_pixels
 from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.tile_sums import steps_of_iteration
 from flowc.codegen.cpu.tiles import emit_by_size, least_size
 from flowc.codegen.llvm.loop_metadata import unroll
 from flowc.codegen.llvm.vector_ir import (
@@ -30,7 +31,6 @@ from flowc.codegen.llvm.vector_ir import (
     load_vector,
     multiply_add,
     offset,
-    steps_of_iteration,
     store_vector,
 )
 from flowc_runtime.native.writer import i64

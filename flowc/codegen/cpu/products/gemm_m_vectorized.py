@@ -34,7 +34,8 @@ from flowc.codegen.cpu.blocked import (
     parts,
 )
 from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, TileShape
-from flowc.codegen.cpu.tiles import Operands, emit_by_size, least_size, sums_routine
+from flowc.codegen.cpu.tile_sums import Operands, sums_routine
+from flowc.codegen.cpu.tiles import emit_by_size, least_size
 from flowc.codegen.llvm.vector_ir import (
     Index,
     Routine,
@@ -114,7 +115,9 @@ def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     scratch, left, panels, c = args[:4]
     k, c_stride, rows, columns = indices(b, args[4:])
     step, width = turned_columns(shape), Index(b, i64(turned_rows(shape)))
-    operands = Operands(step, 1, turned_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES)
+    operands = Operands(
+        step, 1, turned_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES, fetches_next=False
+    )
     widths = tuple(w for w in WIDTHS if w < step)
     chains = k.ceil_div(shape.depth).most(1)  # no steps make one chain: C becomes 0
     with counted_loop(b, columns, _task_columns(shape)) as first:

@@ -32,6 +32,14 @@ from flowc.codegen.cpu.blocked import (
 )
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.tile_sums import (
+    Ahead,
+    Sums,
+    Vector,
+    emit_steps,
+    first_lanes,
+    steps_of_iteration,
+)
 from flowc.codegen.llvm.vector_ir import (
     Counter,
     Index,
@@ -39,17 +47,12 @@ from flowc.codegen.llvm.vector_ir import (
     Value,
     Values,
     advance,
-    broadcast,
-    byte_offset,
     ceil_div,
     counted_loop,
     element_type,
     indices,
     least,
-    load_vector,
-    multiply_add,
     offset,
-    prefetch,
     routine_call,
     store_vector,
 )
@@ -99,27 +102,34 @@ def _rows_of_tiles(shape: TileShape, rows: int) -> int:
 
 
 def pack_pointwise(weights: Array, shape: TileShape) -> Array:
-    """[*window, channels, n] -> the whole panels, and behind them the columns that are left."""
+    """[*window, channels, n] -> the whole panels, and behind them one of the columns that are left,
+    followed by zeros as far as its vectors reach."""
     *_, channels, n = weights.shape
-    whole = n - n % shape.columns
+    rest = n % shape.columns
+    whole, width = n - rest, _width(shape, rest)
     matrix = weights.reshape(channels, n)
-    packed = np.zeros(channels * n, shape.dtype.numpy)
+    packed = np.zeros(channels * (whole + width), shape.dtype.numpy)
     panels = packed[: channels * whole].reshape(whole // shape.columns, channels, shape.columns)
     pack_gemm_b(matrix[:, :whole], shape, out=panels)
-    packed[channels * whole :].reshape(channels, n - whole)[:] = matrix[:, whole:]
+    packed[channels * whole :].reshape(channels, width)[:, :rest] = matrix[:, whole:]
     return packed
 
 
-def _vectors(shape: TileShape, columns: int) -> list[tuple[int, int]]:
-    """The first column and the lanes of the vectors that hold so many columns. The last is moved
-    back to end with them: columns that it shares with the one before are computed twice."""
+def _vectors(shape: TileShape, columns: int) -> list[Vector]:
+    """The vectors that hold so many columns, all equally long: LLVM spills sums of which some are
+    shorter. Of the last, half or less may be stored. Where that would be several stores, it is
+    moved back to end with the columns: those that it shares are computed twice."""
     lanes = min(shape.lanes, 1 << columns.bit_length() - 1)
     found = [(first, lanes) for first in range(0, columns - lanes + 1, lanes)]
     rest = columns % lanes
-    if rest:
-        last = min(lanes, 1 << (rest - 1).bit_length())
-        found.append((columns - last, last))
-    return found
+    if not rest:
+        return found
+    return [*found, (columns - rest if rest & (rest - 1) == 0 else columns - lanes, lanes)]
+
+
+def _width(shape: TileShape, columns: int) -> int:
+    """Elements from one row of a panel to the next."""
+    return max(first + lanes for first, lanes in _vectors(shape, columns)) if columns else 0
 
 
 def _height(shape: TileShape, columns: int) -> int:
@@ -128,13 +138,9 @@ def _height(shape: TileShape, columns: int) -> int:
     return 2 * shape.rows if alone else shape.rows
 
 
-CACHE_LINE = 64
-
-
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """Rows of A, a panel of weights, and where its columns of C begin. What is `ahead` bytes behind
-    the panel's begin is fetched, `step` more at each step of the sums."""
+    """Rows of A, a panel of weights, where its columns of C begin, and what is fetched ahead."""
 
     shape: TileShape
     columns: int
@@ -143,17 +149,15 @@ class _Panel:
     y: Value
     channels: Index
     y_stride: Index
-    ahead: Counter
-    step: Index
+    ahead: Ahead | None
 
     @property
-    def vectors(self) -> list[tuple[int, int]]:
+    def vectors(self) -> list[Vector]:
         return _vectors(self.shape, self.columns)
 
     @property
-    def lines(self) -> int:
-        """Of the cache, that a row of the panel takes."""
-        return -(-self.columns * self.shape.dtype.size // CACHE_LINE)
+    def width(self) -> int:
+        return _width(self.shape, self.columns)
 
 
 def _emit_pointwise(b: ir.IRBuilder, args: Values, shape: TileShape, rest: int) -> None:
@@ -161,21 +165,20 @@ def _emit_pointwise(b: ir.IRBuilder, args: Values, shape: TileShape, rest: int) 
     channels, y_stride, rows, columns = indices(b, args[3:])
     left = columns % shape.columns
     whole = columns - left
-    ahead = Counter(b, 0)
 
-    def emit_panel(first: Index, width: int) -> None:
-        tiles = rows.ceil_div(_height(shape, width)).most(1)
-        row_bytes = Index(b, i64(width * shape.dtype.size))
-        ahead.set(row_bytes * channels)
+    def panel(first: Index, width: int, ahead: Ahead | None) -> _Panel:
         places = offset(w, first * channels), offset(y, first)
-        panel = _Panel(shape, width, x, *places, channels, y_stride, ahead, row_bytes // tiles)
-        _emit_panel(b, panel, rows)
+        return _Panel(shape, width, x, *places, channels, y_stride, ahead)
 
+    tiles = rows.ceil_div(shape.rows).most(1)
+    row_bytes = Index(b, i64(shape.columns * shape.dtype.size))
     with counted_loop(b, whole, shape.columns) as j:
-        emit_panel(j, shape.columns)
+        following = offset(w, (j + shape.columns) * channels)
+        ahead = Ahead(b, following, row_bytes // tiles)
+        _emit_panel(b, panel(j, shape.columns, ahead), rows)
     if rest:
         with b.if_then(left.compare(">", 0)):
-            emit_panel(whole, rest)
+            _emit_panel(b, panel(whole, rest, None), rows)
 
 
 def _emit_panel(b: ir.IRBuilder, panel: _Panel, rows: Index) -> None:
@@ -196,39 +199,34 @@ def _emit_panel(b: ir.IRBuilder, panel: _Panel, rows: Index) -> None:
 
 
 def _emit_tile(b: ir.IRBuilder, panel: _Panel, first: Index, height: int) -> None:
-    """Rows `first ... first + height` of C = A x B, of which A is read where it stands.
+    """Rows `first ... first + height` of C = A x B, of which A is read where it stands."""
+    p, size = panel, panel.shape.dtype.size
+    sums = Sums(b, element_type(p.shape.dtype), height, p.vectors)
+    place, seen = Counter(b, 0), Counter(b, first * p.channels)
+    two_rows = p.channels * 2
 
-    One step of the inner dimension at a time: of several, LLVM would load more elements of A before
-    it uses them than there are registers beside the sums.
-    """
-    p, size, element = panel, panel.shape.dtype.size, element_type(panel.shape.dtype)
-    lines = [offset(p.x, (first + r) * p.channels) for r in range(height)]
-    kinds = [ir.VectorType(element, lanes) for _, lanes in p.vectors]
-    with b.goto_entry_block():
-        sums = [[b.alloca(kind) for kind in kinds] for _ in lines]
-    for total, kind in ((t, k) for row in sums for t, k in zip(row, kinds)):
-        b.store(ir.Constant(kind, None), total)
-    for r in range(height):
-        place = (first + (height + r)) * p.y_stride
-        for line in range(p.lines):
-            prefetch(b, offset(p.y, place + line * (CACHE_LINE // size)), write=True)
-    with counted_loop(b, p.channels) as k:
-        prefetch(b, byte_offset(p.w, p.ahead.get()), level=2)
-        p.ahead.add(p.step)
-        weights = offset(p.w, k * p.columns)
-        factors = [
-            load_vector(b, b.gep(weights, [i64(column)]), lanes, size)
-            for column, lanes in p.vectors
-        ]
-        for line, row in zip(lines, sums):
-            value = b.load(offset(line, k))
-            for total, factor, (_, lanes) in zip(row, factors, p.vectors):
-                wide = broadcast(b, value, lanes)
-                b.store(multiply_add(b, wide, factor, b.load(total)), total)
-    for r, row in enumerate(sums):
-        target = offset(p.y, (first + r) * p.y_stride)
-        for total, (column, _) in zip(row, p.vectors):
-            store_vector(b, b.load(total), b.gep(target, [i64(column)]), size)
+    def emit(steps: int) -> None:
+        if p.ahead is not None:
+            p.ahead.fetch(steps, steps * p.width * size)
+        rows: list[Value] = []
+        base = offset(p.x, seen.get())
+        for n in range(height):
+            rows.append(offset(base, (p.channels, two_rows)[n % 3 - 1]) if n % 3 else base)
+            if n % 3 == 2:
+                base = offset(rows[-1], p.channels)
+        for n in range(steps):
+            weights = offset(p.w, place.get() + n * p.width)
+            sums.add([b.gep(row, [i64(n)]) for row in rows], weights, size)
+        seen.add(steps)
+        place.add(steps * p.width)
+
+    emit_steps(b, p.channels, steps_of_iteration(height * len(p.vectors)), emit)
+    target = offset(p.y, first * p.y_stride)
+    for row in sums.totals():
+        for total, (column, lanes) in zip(row, p.vectors):
+            stored = first_lanes(b, total, min(lanes, p.columns - column))
+            store_vector(b, stored, b.gep(target, [i64(column)]), size)
+        target = offset(target, p.y_stride)
 
 
 _KINDS = "pppiiii"
@@ -271,16 +269,16 @@ def pointwise_source(
         """
     rows_done = "(first + row_begin)", "(first + row_end)"
     finish = epilogue(8, rows_done, ("column_begin", "column_end"))
-    bound = {"product": routine, "block_rows": rows}
+    bound = {"product": routine, "block_rows": rows, "tile_rows": height}
     text = function_text(
         name,
         arguments,
-        indented(block_bounds(shape, "block_rows"), 4),
+        indented(block_bounds(shape, "block_rows", "tile_rows"), 4),
         each_block(shape, "entry", product_call),
         *finish,
         bound=bound,
     )
-    tasks = f"batch * {block_count(shape, 'm', rows)}"
+    tasks = f"batch * {block_count(shape, 'm', rows, height)}"
     known = {"advance": advance, "least": least, "ceil_div": ceil_div}
     known["call_product"] = routine_call(shape.dtype, _KINDS)
     cut = RowCut("m", rows, height, is_even=True)  # a part of fewer rows goes one by one

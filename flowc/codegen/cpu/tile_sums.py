@@ -1,0 +1,273 @@
+"""The sums of register tiles: C[rows, columns] (+)= block x panel, all of it in registers.
+
+In: a `TileShape`, and where the elements stand. Out: routines, and what other loops over tiles make
+theirs of. Invariant: every element of C is one chain of multiply-adds in the order of the inner
+dimension. Nothing here allocates, raises or calls out.
+
+A core has ports for two multiply-adds a cycle, and few more. So a loop does several steps of the
+inner dimension at a time, asks for lines of memory no more often than they are needed, and has its
+rows at displacements from as few pointers as can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, TileShape
+from flowc.codegen.llvm.vector_ir import (
+    I32,
+    Counter,
+    Index,
+    Routine,
+    Value,
+    Values,
+    broadcast,
+    byte_offset,
+    counted_loop,
+    element_type,
+    indices,
+    load_vector,
+    multiply_add,
+    offset,
+    prefetch,
+    store_vector,
+)
+from flowc_runtime.native.writer import i64
+
+CACHE_LINE = 64
+MULTIPLY_ADDS = 48  # of an iteration, at most: its other instructions are few beside them
+SLOW_BYTES = 64  # of a vector: of much arithmetic with such, clocks are slower
+STEPS = 4  # of the inner dimension in an iteration, at most
+
+# The first column of a vector, and its lanes.
+Vector = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Where the elements stand that sums are made of: [i, k] of the block at `k * step + i *
+    stride`, [k, j] of the panel at `k * width + j`. How many bytes ahead of what is multiplied
+    each of the two is fetched into the first cache: 0 does not ask for it; `fetches_next`: whether
+    what is multiplied next is, into the second. With `lines` the block is several, in groups, whose
+    sums follow each other; sums take the numbers and steps of both."""
+
+    step: int
+    stride: int
+    width: int
+    block_ahead: int = 0
+    panel_ahead: int = AHEAD_BYTES
+    fetches_next: bool = True
+    lines: bool = False
+
+
+def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) -> Routine:
+    """`sums(block, panel, c, next, depth, c_stride, accumulate, next_step, ...)`: C[rows, columns]
+
+    (+)= block x panel; behind these, with `operands.lines`, `groups, group_step, lines, line_step`.
+    Columns are whole vectors and at most a half, in panels of whole ones. What stands at `next` is
+    fetched into the second cache, `next_step` bytes for each step of the depth.
+    """
+    o = operands
+    emit, name = (_emit_line_sums, "line_sums") if o.lines else (_emit_sums, "sums")
+    return Routine(
+        f"{name}.{shape.dtype}.{rows}x{columns}.{o.step}.{o.stride}.{o.width}",
+        shape.dtype,
+        "ppppiiii" + kinds_of_lines(o),
+        lambda b, values: emit(b, values, shape, rows, columns, operands),
+    )
+
+
+def kinds_of_lines(operands: Operands) -> str:
+    """The letters of what routines take behind other arguments."""
+    return "iiii" if operands.lines else ""
+
+
+def _vectors(shape: TileShape, columns: int) -> list[Vector]:
+    """The vectors that hold so many columns. Half a one takes as long as a whole one, for which of
+    64 bytes processors slow down; of others LLVM would spill the sums."""
+    lanes = shape.lanes
+    halves = lanes * shape.dtype.size >= SLOW_BYTES
+    most = lambda first: min(lanes, columns - first) if halves else lanes
+    return [(first, most(first)) for first in range(0, columns, lanes)]
+
+
+def steps_of_iteration(products: int) -> int:
+    """How many steps of a sum are one iteration of its loop, of so many multiply-adds of vectors
+    each."""
+    return max(steps for steps in (1, 2, STEPS) if steps == 1 or steps * products <= MULTIPLY_ADDS)
+
+
+class Sums:
+    """Sums of `rows` x `vectors`, 0 at first, which stay in registers."""
+
+    def __init__(self, b: ir.IRBuilder, element: ir.Type, rows: int, vectors: Sequence[Vector]):
+        self.b, self.vectors = b, vectors
+        kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
+        with b.goto_entry_block():
+            self._slots = [[b.alloca(kind) for kind in kinds] for _ in range(rows)]
+        for kind, slot in (pair for row in self._slots for pair in zip(kinds, row)):
+            b.store(ir.Constant(kind, None), slot)
+
+    def add(self, left: Sequence[Value], panel: Value, size: int) -> None:
+        """One step of the inner dimension: `left` are pointers to an element for each row, `panel`
+        to the elements of all columns, of `size` bytes."""
+        b = self.b
+        columns = [load_vector(b, b.gep(panel, [i64(j)]), lanes, size) for j, lanes in self.vectors]
+        for place, row in zip(left, self._slots):
+            factor = b.load(place)
+            for column, slot, (_, lanes) in zip(columns, row, self.vectors):
+                wide = broadcast(b, factor, lanes)
+                b.store(multiply_add(b, wide, column, b.load(slot)), slot)
+
+    def totals(self) -> list[list[Value]]:
+        return [[self.b.load(slot) for slot in row] for row in self._slots]
+
+
+class Ahead:
+    """What is fetched into the second cache while sums are made: `step` bytes from `start` for each
+    step of the inner dimension, a line of the cache at a time."""
+
+    def __init__(self, b: ir.IRBuilder, start: Value, step: Index):
+        self.b, self._start, self._step, self._fetched = b, start, step, Counter(b, 0)
+
+    def fetch(self, steps: int, most: int) -> None:
+        """What so many steps ask for: it is `most` bytes at most, and mostly one line."""
+        place = byte_offset(self._start, self._fetched.get())
+        self._fetch_lines(place, self._step * steps, 0, -(-most // CACHE_LINE))
+        self._fetched.add(self._step * steps)
+
+    def _fetch_lines(self, place: Value, wanted: Index, first: int, end: int) -> None:
+        """Lines `first ... end`, as far as they are `wanted`; twice as many at a time."""
+        b, count = self.b, max(1, first)
+        for line in range(first, min(first + count, end)):
+            at = byte_offset(place, Index(b, i64(line * CACHE_LINE)))
+            prefetch(b, at, level=2)
+        first += count
+        if first < end:
+            more = wanted.compare(">", first * CACHE_LINE)
+            with b.if_then(more, likely=False):
+                self._fetch_lines(place, wanted, first, end)
+
+
+def emit_steps(b: ir.IRBuilder, count: Index, steps: int, emit: Callable[[int], None]) -> None:
+    """`emit(n)` is the code of `n` steps: of `steps` at a time, then of one at a time."""
+    whole = count // steps
+    with counted_loop(b, whole):
+        emit(steps)
+    if steps > 1:
+        with counted_loop(b, count - whole * steps):
+            emit(1)
+
+
+def _emit_sums(
+    b: ir.IRBuilder,
+    args: Values,
+    shape: TileShape,
+    rows: int,
+    n: int,
+    o: Operands,
+) -> None:
+    """C[rows, n] (+)= block[rows, depth] x panel[depth, n]."""
+    block, panel, c, following, depth, c_stride, accumulate, next_step = args
+    size, vectors = shape.dtype.size, _vectors(shape, n)
+    sums = Sums(b, element_type(shape.dtype), rows, vectors)
+    ahead, k, place = Ahead(b, following, Index(b, next_step)), Counter(b, 0), Counter(b, 0)
+    # Of vectors that differ, LLVM spills the sums where the loop has a branch.
+    is_even = len({lanes for _, lanes in vectors}) == 1
+
+    def emit(steps: int) -> None:
+        first, row_of_panel = offset(block, k.get() * o.step), offset(panel, place.get())
+        if o.fetches_next:
+            ahead.fetch(steps, steps * o.width * size if is_even else CACHE_LINE)
+        for n in range(steps):
+            columns = b.gep(row_of_panel, [i64(n * o.width)])
+            seen = b.gep(first, [i64(n * o.step)])
+            emit_prefetches(b, columns, o.panel_ahead, o.width, size)
+            emit_prefetches(b, seen, o.block_ahead, rows, size)
+            sums.add([b.gep(seen, [i64(i * o.stride)]) for i in range(rows)], columns, size)
+        k.add(steps)
+        place.add(steps * o.width)
+
+    emit_steps(b, Index(b, depth), steps_of_iteration(rows * len(vectors)), emit)
+    emit_sum_stores(b, sums.totals(), shape, n, (c, c_stride, accumulate))
+
+
+def _emit_line_sums(
+    b: ir.IRBuilder,
+    args: Values,
+    shape: TileShape,
+    rows: int,
+    n: int,
+    o: Operands,
+) -> None:
+    """C[rows, n] (+)= the sum of lines[rows, depth] x panel[depth, n], the panel of a line behind
+    that of the one before."""
+    block, panel, c, following, depth, c_stride, accumulate, next_step = args[:8]
+    groups, group_step, lines, line_step = indices(b, args[8:])
+    size, vectors = shape.dtype.size, _vectors(shape, n)
+    sums = Sums(b, element_type(shape.dtype), rows, vectors)
+    ahead, place = Ahead(b, following, Index(b, next_step)), Counter(b, 0)
+    # Of more steps at once, elements that rows share would take the registers of sums.
+    steps = min(steps_of_iteration(rows * len(vectors)), o.stride)
+    with counted_loop(b, groups) as group, counted_loop(b, lines) as line:
+        first, k = offset(block, group * group_step + line * line_step), Counter(b, 0)
+
+        def emit(steps: int) -> None:
+            seen, row_of_panel = offset(first, k.get() * o.step), offset(panel, place.get())
+            ahead.fetch(steps, CACHE_LINE)
+            for n in range(steps):
+                left = [b.gep(seen, [i64(n * o.step + i * o.stride)]) for i in range(rows)]
+                sums.add(left, b.gep(row_of_panel, [i64(n * o.width)]), size)
+            k.add(steps)
+            place.add(steps * o.width)
+
+        emit_steps(b, Index(b, depth), steps, emit)
+    emit_sum_stores(b, sums.totals(), shape, n, (c, c_stride, accumulate))
+
+
+def emit_prefetches(b: ir.IRBuilder, start: Value, ahead: int, count: int, size: int) -> None:
+    """Prefetches `count` elements, `ahead` bytes after `start`; nothing where `ahead` is 0."""
+    for at in range(ahead, ahead + count * size, CACHE_LINE) if ahead else ():
+        prefetch(b, b.gep(start, [i64(at // size)]))
+
+
+def emit_sum_stores(
+    b: ir.IRBuilder,
+    results: list[list[Value]],
+    shape: TileShape,
+    columns: int,
+    target: tuple[Value, Value, Value],
+) -> None:
+    """`target`: C, its stride, and whether it is added to; else it is not read."""
+    c, c_stride, accumulate = target
+    size, lanes = shape.dtype.size, shape.lanes
+    targets = [
+        b.gep(b.gep(c, [b.mul(c_stride, i64(i))]), [i64(j)])
+        for i in range(len(results))
+        for j in range(0, columns, lanes)
+    ]
+    values = [
+        first_lanes(b, value, min(lanes, columns - j * lanes))
+        for row in results
+        for j, value in enumerate(row)
+    ]
+    plus = b.add if isinstance(c.type.pointee, ir.IntType) else b.fadd
+    with b.if_else(b.icmp_signed("!=", accumulate, i64(0))) as (add, replace):
+        with add:
+            for p, value in zip(targets, values):
+                before = load_vector(b, p, value.type.count, size)
+                store_vector(b, plus(before, value), p, size)
+        with replace:
+            for p, value in zip(targets, values):
+                store_vector(b, value, p, size)
+
+
+def first_lanes(b: ir.IRBuilder, vector: Value, count: int) -> Value:
+    """So many lanes of a vector, in a shorter one."""
+    if count == vector.type.count:
+        return vector
+    first = ir.Constant(ir.VectorType(I32, count), list(range(count)))
+    return b.shuffle_vector(vector, vector, first)

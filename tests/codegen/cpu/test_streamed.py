@@ -1,0 +1,92 @@
+"""Products of few rows: their values beside f64, which they are, and what they ask of memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from compiled_source import Compiled
+
+from flowc import dtypes
+from flowc.codegen.cpu.contractions.cluster import contraction_launches
+from flowc.codegen.cpu.packing import pack_gemm_b
+from flowc.codegen.cpu.products.streamed import STEPS, STREAMS, is_streamed, streamed_source
+from flowc.codegen.cpu.target import cpu_target
+from flowc.codegen.cpu.tile_sums import CACHE_LINE
+from flowc.codegen.kernels.kernel import Launch
+from flowc.ir.builder import Builder
+from flowc.ir.dims import Dim, symbol
+from flowc.ir.types import tensor_type
+from flowc.options import Options
+from flowc.passes.pipeline import run_passes
+
+SIZES = [(1, 1), (0, 5), (8, 32), (7, 31), (384, 64), (385, 65), (770, 40), (800, 97), (33, 530)]
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "rows"),
+    [
+        ("f32", "x86-64-v4", 1),
+        ("f32", "x86-64-v4", 6),
+        ("f32", "x86-64-v3", 2),
+        ("f32", "x86-64-v2", 1),
+        ("f64", "x86-64-v4", 3),
+        ("i32", "x86-64-v3", 1),
+        ("i64", "x86-64-v4", 2),
+    ],
+)
+def test_values(name: str, target: str, rows: int) -> None:
+    """Whatever part of a pair of panels there is, and however panels are shared out."""
+    dtype, rng = dtypes.as_dtype(name), np.random.default_rng(1)
+    shape = cpu_target(target).tile_shape(dtype)
+    kernel = Compiled(streamed_source(shape, rows))
+    for k, n in SIZES:
+        a, b = (rng.integers(-9, 9, size).astype(dtype.numpy) for size in ((rows, k), (k, n)))
+        for splits in (1, 3):
+            c = np.full((rows, n), 77, dtype.numpy)
+            kernel(a, pack_gemm_b(b, shape), c, splits=splits, n=n, k=k, a_stride=k, c_stride=n)
+            np.testing.assert_array_equal(c, a @ b)
+
+
+def test_chains_are_short() -> None:
+    """No chain has more steps than those of other products: 1s are not lost behind a 2^24."""
+    shape = cpu_target("x86-64-v4").tile_shape(dtypes.f32)
+    k = 3 * shape.depth
+    a, b = np.ones((1, k), np.float32), np.ones((k, 1), np.float32)
+    b[0] = 2.0**24  # of one chain, no 1 behind it would count
+    c = np.zeros((1, 1), np.float32)
+    Compiled(streamed_source(shape, 1))(
+        a, pack_gemm_b(b, shape), c, n=1, k=k, a_stride=k, c_stride=1
+    )
+    assert c[0, 0] == 2.0**24 + 2 * shape.depth
+
+
+def test_which_products_are_streamed() -> None:
+    for m, entry in [(1, "streamed"), (6, "streamed"), (7, "gemm"), (symbol("m"), "gemm")]:
+        assert _kernels(m, "x86-64-v4") == [entry]
+    for m, entry in [(2, "streamed"), (3, "gemm")]:
+        assert _kernels(m, "x86-64-v3") == [entry]
+    assert not is_streamed(cpu_target("x86-64-v4").tile_shape(dtypes.f32), 0)
+
+
+def test_both_panels_are_fetched_ahead() -> None:
+    """Each line once: in the loops over two panels and over one, which do `STEPS` steps an
+    iteration, and in those over the steps that are left."""
+    target = cpu_target("x86-64-v4")
+    step = target.tile_shape(dtypes.f32).columns * dtypes.f32.size
+    (launch,) = _launches(1, "x86-64-v4")
+    text = target.kernel_text(launch.kernel, "asm")
+    lines = (STREAMS + 1) * (STEPS + 1) * (step // CACHE_LINE)
+    assert (text.count("prefetcht0"), text.count("prefetcht1")) == (lines, 0)
+
+
+def _kernels(m: Dim, target: str) -> list[str]:
+    return [launch.kernel.entry for launch in _launches(m, target)]
+
+
+def _launches(m: Dim, target: str) -> tuple[Launch, ...]:
+    b = Builder()
+    x = b.parameter("x", tensor_type(dtypes.f32, (m, 768)))
+    y = b.mat_mul(x, b.const(np.ones((768, 300), np.float32)))
+    cluster = run_passes(b.build([y]), Options())
+    node = next(node for node in cluster.nodes if node.op.name == "cluster")
+    return contraction_launches(node, cpu_target(target))
