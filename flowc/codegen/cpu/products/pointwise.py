@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from llvmlite import ir
 
 from flowc.codegen.cpu.blocked import (
@@ -53,6 +52,7 @@ from flowc.codegen.llvm.vector_ir import (
     routine_call,
     store_vector,
 )
+from flowc.codegen.packed import Packed, packed_in_a_row
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution
 from flowc_runtime.native.writer import i64
@@ -98,16 +98,17 @@ def _rows_of_tiles(shape: TileShape, rows: int) -> int:
     return rows - left + (last if left else 0)
 
 
-def pack_pointwise(weights: Array, shape: TileShape) -> Array:
+def pack_pointwise(weights: Array, shape: TileShape) -> Packed:
     """[*window, channels, n] -> the whole panels, and behind them the columns that are left."""
     *_, channels, n = weights.shape
     whole = n - n % shape.columns
     matrix = weights.reshape(channels, n)
-    packed = np.zeros(channels * n, shape.dtype.numpy)
-    panels = packed[: channels * whole].reshape(whole // shape.columns, channels, shape.columns)
-    pack_gemm_b(matrix[:, :whole], shape, out=panels)
-    packed[channels * whole :].reshape(channels, n - whole)[:] = matrix[:, whole:]
-    return packed
+    panels = pack_gemm_b(matrix[:, :whole], shape)
+
+    def fill_rest(found: Array) -> None:
+        found[:] = matrix[:, whole:]
+
+    return packed_in_a_row([panels, Packed((channels, n - whole), panels.dtype, fill_rest)])
 
 
 def _vectors(shape: TileShape, columns: int) -> list[tuple[int, int]]:
