@@ -134,7 +134,7 @@ def bench_gemm(shape: TileShape, peak: Callable[[], float]) -> list[Row]:
         a, b, c, d = (aligned(s, shape.dtype.numpy) for s in ((m, k), (k, n), (m, n), (m, n)))
         turned = is_turned(shape, m, n, k)
         kernel = kernels[turned]
-        packed = pack_gemm_b(b, shape, turned_columns(shape) if turned else 0)
+        packed = pack_gemm_b(b, shape, turned_columns(shape) if turned else 0).array()
         sizes = dict(batch=1, m=m, n=n, k=k, a_stride=k, c_stride=n, a_batch=0, b_batch=0)
         goal = "NumPy 0.85x" if m == n == k else ""
         ours = kernel.bind(a, packed, c, **sizes)
@@ -175,7 +175,7 @@ def bench_conv(shape: TileShape, peak: Callable[[], float]) -> list[Row]:
     for size, channels, n, kernel, stride, many in resnet50_layers():
         out, sizes = conv_sizes(size, kernel, stride)
         x, y = (aligned(s, shape.dtype.numpy) for s in ((size, size, channels), (out, out, n)))
-        packed = pack_conv_weights(aligned((kernel, kernel, channels, n), x.dtype), shape)
+        packed = pack_conv_weights(aligned((kernel, kernel, channels, n), x.dtype), shape).array()
         sizes |= dict(batch=1, channels=channels, n=n, groups=1, x_stride=channels, c_stride=n)
         k = kernel * kernel * channels
         label = f"conv {size}x{size}x{channels} -> {n} {kernel}x{kernel}/{stride} x{many}"

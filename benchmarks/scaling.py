@@ -1,10 +1,10 @@
 """What more threads can give on this machine, and what they give.
 
-Run: python benchmarks/scaling.py THREADS LIBRARY.so ... (of `flowc compile`). Three times of each, in
-turns, in milliseconds: one process with one thread, the others idle; THREADS such processes at once,
-each on a core of its own; one process with THREADS threads. Processes at once share nothing but the
-machine: its memory, its last cache, its clock. What they do in a second, beside what one does, is
-the machine's own bound for any division of the work.
+Run: python benchmarks/scaling.py THREADS LIBRARY.so ... (of `flowc compile`). Three times of each,
+in turns, in milliseconds: one process with one thread, the others idle; THREADS such processes at
+once, each on a core of its own; one process with THREADS threads. Processes at once share nothing
+but the machine: its memory, its last cache, its clock. What they do in a second, beside what one
+does, is the machine's own bound for any division of the work.
 """
 
 from __future__ import annotations

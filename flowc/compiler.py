@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowc.cache.store import KernelCache, find_program, kernel_cache, program_key
+from flowc.cache.store import KernelCache, find_program, kernel_cache, pending_program_key
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.targets import target_named
 from flowc.errors import UNFED, InternalError, InvalidArgumentError, UnsupportedError, as_raised
@@ -173,8 +173,12 @@ def load_executable(
     if folder is None:
         program = compile_computation(c, options, spec)
     else:
-        key = program_key(c, options, spec)
-        program = find_program(folder, key, lambda: compile_computation(c, options, spec))
+        compile_it: Callable[[], CompiledProgram] = lambda: compile_computation(c, options, spec)
+        key_of, is_new = pending_program_key(c, options, spec)
+        if is_new:  # passes run while the weights are hashed
+            compile_it = _begun(c, options, spec, Report(), kernel_cache())
+        key = key_of()
+        program = find_program(folder, key, compile_it)
     from flowc.run.executable import open_program
 
     return open_program(program, threads, key)
@@ -252,12 +256,26 @@ def compile_computation(
     Raises `UnsupportedError`, `ShapeError` and other user errors with the node at fault, and
     `ResourceExhaustedError` for what takes more than `options.max_memory`.
     """
+    report = report if report is not None else Report()
+    store = kernels if kernels is not None else kernel_cache()
+    return _begun(c, options, spec, report, store, watch, for_library)()
+
+
+def _begun(
+    c: Computation,
+    options: Options,
+    spec: ProgramSpec,
+    report: Report,
+    store: KernelCache,
+    watch: Watcher | None = None,
+    for_library: bool = False,
+) -> Callable[[], CompiledProgram]:
+    """Runs the passes; the call that is left to be made makes code of what they leave. Raises as
+    `compile_computation`."""
     # Late: what comes from the cache does without the compiler.
     from flowc.codegen.program import compile_program
 
-    report = report if report is not None else Report()
     target = target_named(options.target, options.exact)
-    store = kernels if kernels is not None else kernel_cache()
     runtime = _runtime(target, store)
     fused = _fused(c, options, report, watch, for_library)
     if for_library:
@@ -265,23 +283,28 @@ def compile_computation(
 
         fused, spec = drop_idle_random_states(fused, spec, options)
         report.fused = fused
-    if options.tune:
-        from flowc.cache.tuning import tuned
 
-        clock = time.perf_counter()
-        target = tuned(target, fused, store)
-        report.seconds["tuning"] = time.perf_counter() - clock
-    compile_kernel = lambda k: store.objects_of(k, target)
-    return compile_program(
-        fused,
-        target,
-        compile_kernel,
-        spec,
-        report.stages,
-        for_library,
-        options.traced,
-        runtime,
-    )
+    def compiled() -> CompiledProgram:
+        chosen = target
+        if options.tune:
+            from flowc.cache.tuning import tuned
+
+            clock = time.perf_counter()
+            chosen = tuned(target, fused, store)
+            report.seconds["tuning"] = time.perf_counter() - clock
+        compile_kernel = lambda k: store.objects_of(k, chosen)
+        return compile_program(
+            fused,
+            chosen,
+            compile_kernel,
+            spec,
+            report.stages,
+            for_library,
+            options.traced,
+            runtime,
+        )
+
+    return compiled
 
 
 def _runtime(target: Target, store: KernelCache) -> Callable[[], bytes]:

@@ -120,6 +120,15 @@ def _kernel_cache(folder: Path | None) -> KernelCache:
 
 def program_key(c: Computation, options: Options, spec: ProgramSpec) -> str:
     """A hash of all that the program of a Computation depends on."""
+    return pending_program_key(c, options, spec)[0]()
+
+
+def pending_program_key(
+    c: Computation, options: Options, spec: ProgramSpec
+) -> tuple[Callable[[], str], bool]:
+    """A call that waits for the key, to be made once, while threads hash the weights; and whether
+    some of these come from files that the cache knows nothing of, so that it hardly has the
+    program."""
     digests = WeightDigests(cache_folder())
     pending = digests.of(weights_of(c))
     # Hashing releases the interpreter: what the program will need is imported meanwhile.
@@ -128,12 +137,16 @@ def program_key(c: Computation, options: Options, spec: ProgramSpec) -> str:
     target = target_named(options.target)
     numbers = itertools.count()
     text = print_computation(c, lambda _: f"@{next(numbers)}", exact=True)
-    weights = "\n".join(result() for result in pending)
-    digests.close()
-    asked = json.dumps(spec.to_json())
-    versions = f"{toolchain()}\n{stamp_of_others()}"
-    parts = ("program", text, weights, options.key, target.key, versions, asked)
-    return digest("\n".join(parts).encode())
+
+    def key() -> str:
+        weights = "\n".join(result() for result in pending)
+        digests.close()
+        asked = json.dumps(spec.to_json())
+        versions = f"{toolchain()}\n{stamp_of_others()}"
+        parts = ("program", text, weights, options.key, target.key, versions, asked)
+        return digest("\n".join(parts).encode())
+
+    return key, digests.finds_new
 
 
 def find_program(

@@ -54,6 +54,11 @@ class WeightDigests:
         """A call for each array that waits for its digest."""
         return [self._digest(array) for array in arrays]
 
+    @property
+    def finds_new(self) -> bool:
+        """Whether bytes of files are hashed that were not known before."""
+        return bool(self.fresh)
+
     def close(self) -> None:
         """Ends the threads and writes what is new."""
         if self._pool is not None:

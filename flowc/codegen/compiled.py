@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc.codegen.packed import Packed
 from flowc.errors import InternalError
 from flowc.ir.dims import Dim, parse_dim
 from flowc.ir.program_spec import ProgramSpec, TensorSpec
@@ -169,7 +170,7 @@ class CompiledProgram:
     with the archives that they are in."""
 
     objects: tuple[bytes, ...]
-    weights: list[tuple[int, np.ndarray]]
+    weights: ArrayPieces
     metadata: ProgramMetadata
     runtime: bytes = b""
     symbols: tuple[str, ...] = ()
@@ -179,25 +180,35 @@ class CompiledProgram:
         return weights_image(self.weights, self.metadata.weights_bytes)
 
 
-Pieces = list[tuple[int, np.ndarray]]
+ArrayPieces = list[tuple[int, np.ndarray]]
+Pieces = Sequence[tuple[int, np.ndarray | Packed]]
 
 
-def joined(pieces: Pieces, size: int) -> Pieces:
+def packed(pieces: Pieces) -> ArrayPieces:
+    """As arrays."""
+    return [(at, x.array() if isinstance(x, Packed) else x) for at, x in pieces]
+
+
+def joined(pieces: Pieces, size: int) -> ArrayPieces:
     """As one piece, which is what runs read; none stays none."""
     return [(0, weights_image(pieces, size))] if pieces else []
 
 
-def weights_image(pieces: Sequence[tuple[int, np.ndarray]], size: int) -> np.ndarray:
+def weights_image(pieces: Pieces, size: int) -> np.ndarray:
     """The pieces at their offsets in an aligned array of `size` bytes, zeros between them; the
     piece itself where it is one."""
-    if len(pieces) == 1 and pieces[0][1].nbytes == size:
+    if len(pieces) == 1 and isinstance(pieces[0][1], np.ndarray):
         only = pieces[0][1]
-        if only.dtype == np.uint8 and only.ctypes.data % WEIGHT_ALIGNMENT == 0:
+        is_whole = only.nbytes == size and only.dtype == np.uint8
+        if is_whole and only.ctypes.data % WEIGHT_ALIGNMENT == 0:
             return only
     raw = np.zeros(size + WEIGHT_ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % WEIGHT_ALIGNMENT
     image = raw[start : start + size]
-    for offset, array in pieces:
-        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        image[offset : offset + flat.size] = flat
+    for offset, piece in pieces:
+        place = image[offset : offset + piece.nbytes]
+        if isinstance(piece, Packed):
+            piece.write(place)
+        else:
+            place[:] = piece.ravel().view(np.uint8)
     return image

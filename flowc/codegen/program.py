@@ -26,6 +26,7 @@ from flowc.codegen.compiled import (
     TracedStep,
     Work,
     joined,
+    packed,
 )
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
@@ -34,6 +35,7 @@ from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.kernels.launch_divisors import with_divisors_of_launch
 from flowc.codegen.kernels.launch_sizes import is_small, with_sizes_of_launch
 from flowc.codegen.llvm.compile import Processor, compile_module
+from flowc.codegen.packed import Packed
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Kept, Target, made_anew
 from flowc.codegen.work import work_of
@@ -65,16 +67,18 @@ class _Weights:
     texts there are the numbers, by which `texts` holds them."""
 
     def __init__(self) -> None:
-        self.pieces: list[tuple[int, np.ndarray]] = []
+        self.pieces: list[tuple[int, np.ndarray | Packed]] = []
         self.offsets: dict[int, int] = {}
         self.size = 0
         self.texts = Texts()
-        self.kept: list[np.ndarray] = []
+        self.kept: list[np.ndarray | Packed] = []
 
-    def offset(self, array: np.ndarray) -> int:
+    def offset(self, array: np.ndarray | Packed) -> int:
         if id(array) not in self.offsets:
             self.offsets[id(array)] = self.size
-            numbers = self.texts.numbers(array) if array.dtype.hasobject else array
+            numbers = array
+            if array.dtype.hasobject and isinstance(array, np.ndarray):
+                numbers = self.texts.numbers(array)
             self.kept.append(array)
             self.pieces.append((self.size, numbers))
             self.size += -(-numbers.nbytes // ALIGNMENT) * ALIGNMENT
@@ -176,8 +180,8 @@ def compile_program(
         loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
         speed = 1 if loops else 0
         driven = threads.submit(driver_object, driver.text, target.processor, speed=speed)
-        # Copied while kernels are compiled.
-        pieces = weights.pieces if keeps_values else joined(weights.pieces, weights.size)
+        # Packed and copied while kernels are compiled.
+        pieces = packed(weights.pieces) if keeps_values else joined(weights.pieces, weights.size)
         # What kernels share is equal bytes.
         compiled = chain.from_iterable(p.result() for p in pending)
         made = (*dict.fromkeys(compiled), driven.result())

@@ -342,11 +342,11 @@ def content_of(value: Value, known: Callable[[Value], Content]) -> Content:
     try:
         results = call_reference(node.op, function, arrays, node.attrs, dtype_list)
     except TypeError:
-        if not any(_holds_sizes(a) for a in arrays):
+        if not any(holds_sizes(a) for a in arrays):
             raise
         return None  # it wanted the number behind a size, as an index or to compare
     except ValueError:
-        if any(_holds_sizes(a) for a in arrays):
+        if any(holds_sizes(a) for a in arrays):
             raise
         return _evaluated(value, known)  # an extremum of nothing: its dtype says which
     result = np.asarray(results[value.index], dtype=object)
@@ -366,7 +366,7 @@ def _evaluated(value: Value, known: Callable[[Value], Content]) -> Content:
     arrays: list[np.ndarray] = []
     for operand in node.inputs:
         array = known(operand)
-        if array is None or array.size > CONTENT_LIMIT or _holds_sizes(array):
+        if array is None or array.size > CONTENT_LIMIT or holds_sizes(array):
             return None
         arrays.append(array.astype(operand.type.dtype.numpy, copy=False))
     dtype_list = [v.type.dtype for v in node.inputs]
@@ -397,10 +397,12 @@ def _wrapped(elements: np.ndarray, dtype: DType) -> np.ndarray:
     return np.array(kept, dtype.numpy).reshape(elements.shape)
 
 
-def _holds_sizes(array: Any) -> bool:
+def holds_sizes(array: Any) -> bool:
+    """Whether there are sizes among elements, which are objects then."""
     if not isinstance(array, np.ndarray):
         return False
-    return any(isinstance(x, Expr) for x in cast(np.ndarray, array).reshape(-1))
+    elements = cast(np.ndarray, array)
+    return elements.dtype.hasobject and any(isinstance(x, Expr) for x in elements.reshape(-1))
 
 
 def _as_objects(array: np.ndarray) -> np.ndarray:

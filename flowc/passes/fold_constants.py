@@ -15,9 +15,8 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError
-from flowc.ir.builder import NEVER_FOLDED, Builder, rounds_otherwise
+from flowc.ir.builder import NEVER_FOLDED, Builder, holds_sizes, rounds_otherwise
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Expr
 from flowc.ir.lowering import Structural
 from flowc.ir.op import call_reference
 from flowc.ir.rewrite import Rewriter, refined, rewrite_nodes
@@ -133,7 +132,7 @@ def _known_sizes(b: Builder, node: Node) -> list[Value] | None:
     if len(known) != len(contents):
         return None
     if any(
-        v.type.dtype not in (dtypes.i32, dtypes.i64) and any(isinstance(d, Expr) for d in c.flat)
+        v.type.dtype not in (dtypes.i32, dtypes.i64) and holds_sizes(c)
         for v, c in zip(node.outputs, known)
     ):
         return None  # what only the run knows is computed as i32 or i64, and cast

@@ -183,11 +183,17 @@ def _with_scaled_weights(m: Match) -> Value | None:
     if isinstance(inner.lowering, MatMul) and inner.lowering.transpose_b:
         channels = channels[:, None]
     with np.errstate(all="ignore"):
-        scaled = (weights * channels).astype(weights.dtype)
-    if np.isfinite(scaled).all() != np.isfinite(weights).all():
-        return None  # a product of weights that overflows, where that of the sum need not
+        scaled = (weights * channels).astype(weights.dtype, copy=False)
+        if _are_finite(scaled) != _are_finite(weights):
+            return None  # a product of weights that overflows, where that of the sum need not
     inputs = (m["x"], m.b.const(scaled, m["product"].type.dtype))
     return m.b.emit(inner.op, inputs, inner.attrs, origin=_both(inner, m.node)).output
+
+
+def _are_finite(array: np.ndarray) -> bool:
+    """Whether all elements are numbers: a NaN is its array's largest element. Nothing is made that
+    has as many."""
+    return array.size == 0 or bool(np.isfinite(array.max()) and np.isfinite(array.min()))
 
 
 def _is_sum_by_channel(m: Match) -> bool:

@@ -36,14 +36,15 @@ from flowc.codegen.cpu.blocked import (
 from flowc.codegen.cpu.convolution import ConvSpec, product
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.packed import Packed, packed_in_a_row
 
 
 def pack_conv_transpose_weights(
     weights: Array, shape: TileShape, strides: Sequence[int], dilations: Sequence[int]
-) -> Array:
+) -> Packed:
     """[*kernel, out channels, in channels] -> the panels of each phase, one after another."""
     *kernel, out, channels = weights.shape
-    phases: list[Array] = []
+    phases: list[Packed] = []
     for residues in itertools.product(*(range(s) for s in strides)):
         taps = [
             [k for k in range(size) if k * dilation % stride == residue]
@@ -51,8 +52,8 @@ def pack_conv_transpose_weights(
         ]
         chosen = weights[np.ix_(*taps)].reshape(-1, out, channels)
         matrix = chosen.transpose(0, 2, 1).reshape(-1, out)
-        phases.append(pack_gemm_b(matrix, shape).ravel())
-    return np.concatenate(phases)
+        phases.append(pack_gemm_b(matrix, shape))
+    return packed_in_a_row(phases)
 
 
 def _phase_of_axis(axis: str) -> str:

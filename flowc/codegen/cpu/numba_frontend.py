@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,7 @@ from numba.core import compiler_lock, errors, types
 from flowc import dtypes
 from flowc.codegen import math as vector_math
 from flowc.codegen.cpu.numba_stages import Lowered, contexts, lower
+from flowc.codegen.cpu.row_pieces import pieces_of
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.shared_routines import SharedRoutine, with_called
@@ -195,10 +197,20 @@ def separate_texts(kernel: Kernel) -> tuple[list[str], list[SharedRoutine]]:
     if kernel.bound:
         function = _shared_function(kernel)
         routines = [function, *(x for x in kernel.bound if isinstance(x, SharedRoutine))]
-        text = _declarations(kernel, function) + _wrapper(kernel, function.symbol)
+        given = [x.symbol for x in kernel.bound if isinstance(x, SharedRoutine)]
+        call = _Call.of_all(kernel, function.symbol)
+        text = _declarations(kernel, [call], given) + _wrapper(kernel, [call])
         return [text], list(with_called(routines).values())
+    pieces = pieces_of(kernel.nest) if kernel.nest is not None else ()
+    if pieces:
+        functions = [_shared_function(piece.kernel) for piece in pieces]
+        calls = [_Call(f.symbol, p.buffers, p.ints) for f, p in zip(functions, pieces)]
+        return [_declarations(kernel, calls) + _wrapper(kernel, calls)], list(
+            with_called(functions).values()
+        )
     lowered = _lowered(kernel, kernel.key)
-    texts = [_body(kernel, lowered) + _wrapper(kernel, f"{kernel.key}_body")]
+    call = _Call.of_all(kernel, f"{kernel.key}_body")
+    texts = [_body(kernel, lowered) + _wrapper(kernel, [call])]
     if kernel.functions:
         texts.append(vector_math.math_module_text(sorted(kernel.functions)))
     return texts, list(with_called(lowered.shared).values())
@@ -229,7 +241,7 @@ def _body(kernel: Kernel, lowered: Lowered) -> str:
 
 
 def _shared_function(kernel: Kernel) -> SharedRoutine:
-    """The function of a kernel, to which others bind other things."""
+    """The function of a kernel, to which others bind other things, or of which they call some."""
     assert not kernel.functions, kernel.source
     with compiler_lock.global_compiler_lock:
         found = _shared_functions.get(kernel.function_key)
@@ -237,7 +249,7 @@ def _shared_function(kernel: Kernel) -> SharedRoutine:
             symbol = f"r_{kernel.function_key}"
             lowered = _lowered(kernel, symbol)
             text = _clean(lowered.text, lowered.name, symbol)
-            found = SharedRoutine(symbol, text, lowered.shared)
+            found = SharedRoutine(symbol, text, lowered.shared, kernel.in_vectors)
             _shared_functions[kernel.function_key] = found
         return found
 
@@ -303,16 +315,28 @@ def _internal(text: str, key: str) -> str:
     return text.replace(f"define i32 @{key}", f"define internal i32 @{key}", 1)
 
 
-def _declarations(kernel: Kernel, function: SharedRoutine) -> str:
-    """The module that binds what is bound to a function, up to its own code."""
-    given = [x.symbol for x in kernel.bound if isinstance(x, SharedRoutine)]
-    kinds = [kind for kind, _ in _bound(kernel)]
-    kinds += [f"{_llvm_element(dtype)}*" for dtype in kernel.buffers]
-    kinds += ["i64"] * (kernel.ints + 2 * kernel.ranges)
-    head = [f'; ModuleID = "{kernel.key}"', *(f"declare void @{x}()" for x in dict.fromkeys(given))]
-    return "\n".join(
-        [*head, f"declare i32 @{function.symbol}({', '.join([*_RETURNED, *kinds])})", ""]
-    )
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a function with some of a kernel's buffers and ints, by their numbers."""
+
+    function: str
+    buffers: Sequence[int]
+    ints: Sequence[int]
+
+    @classmethod
+    def of_all(cls, kernel: Kernel, function: str) -> _Call:
+        return cls(function, range(len(kernel.buffers)), range(kernel.ints))
+
+
+def _declarations(kernel: Kernel, calls: Sequence[_Call], given: Sequence[str] = ()) -> str:
+    """The module that calls functions, and binds to them what is bound, up to its own code."""
+    lines = [f"declare void @{x}()" for x in dict.fromkeys(given)]
+    for call in calls:
+        kinds = [*_RETURNED, *(kind for kind, _ in _bound(kernel))]
+        kinds += [f"{_llvm_element(kernel.buffers[i])}*" for i in call.buffers]
+        kinds += ["i64"] * (len(call.ints) + 2 * kernel.ranges)
+        lines.append(f"declare i32 @{call.function}({', '.join(kinds)})")
+    return "\n".join([f'; ModuleID = "{kernel.key}"', *dict.fromkeys(lines), ""])
 
 
 def _bound(kernel: Kernel) -> list[tuple[str, str]]:
@@ -330,8 +354,8 @@ def _bound(kernel: Kernel) -> list[tuple[str, str]]:
 _RETURNED = ("i8**", "{i8*, i32, i8*, i8*, i32}**")
 
 
-def _wrapper(kernel: Kernel, function: str) -> str:
-    """`void key(i8**, i64*, i64, i64, i64)`: unpacks the tables and calls the function. An epilogue
+def _wrapper(kernel: Kernel, calls: Sequence[_Call]) -> str:
+    """`void key(i8**, i64*, i64, i64, i64)`: unpacks the tables and calls functions. An epilogue
     takes its second range where a launched kernel takes the number of its worker."""
     ranges = ["%begin", "%end", "%first", "%last"][: 2 * kernel.ranges]
     passed = ", ".join(f"i64 {name}" for name in (*ranges, *(["%worker"] * (kernel.ranges == 1))))
@@ -341,8 +365,9 @@ def _wrapper(kernel: Kernel, function: str) -> str:
         "  %ret = alloca i8*",
         "  %exc = alloca {i8*, i32, i8*, i8*, i32}*",
     ]
-    arguments = [f"{kind} {name}" for kind, name in zip(_RETURNED, ("%ret", "%exc"))]
-    arguments += [f"{kind} {value}" for kind, value in _bound(kernel)]
+    first = [f"{kind} {name}" for kind, name in zip(_RETURNED, ("%ret", "%exc"))]
+    first += [f"{kind} {value}" for kind, value in _bound(kernel)]
+    pointers: list[str] = []
     for i, dtype in enumerate(kernel.buffers):
         kind = str(_llvm_element(dtype))
         lines.append(f"  %bp{i} = getelementptr i8*, i8** %buffers, i64 {i}")
@@ -356,15 +381,38 @@ def _wrapper(kernel: Kernel, function: str) -> str:
             lines.append(f"  %s{i} = getelementptr i8, i8* %b{i}, i64 %so")
             value = f"%s{i}"
         lines.append(f"  %c{i} = bitcast i8* {value} to {kind}*")
-        arguments.append(f"{kind}* %c{i}")
+        pointers.append(f"{kind}* %c{i}")
     for i in range(kernel.ints):
         lines.append(f"  %np{i} = getelementptr i64, i64* %dims, i64 {i}")
         lines.append(f"  %n{i} = load i64, i64* %np{i}")
-        arguments.append(f"i64 %n{i}")
-    arguments += [f"i64 {name}" for name in ranges]
-    lines.append(f"  %r = call i32 @{function}({', '.join(arguments)})")
+    if len(calls) > 1:
+        lines += _BLOCKS_BEGIN
+        ranges = ["%first", "%last"]
+    for number, call in enumerate(calls):
+        given = [*first, *(pointers[i] for i in call.buffers), *(f"i64 %n{i}" for i in call.ints)]
+        given += [f"i64 {name}" for name in ranges]
+        lines.append(f"  %r{number} = call i32 @{call.function}({', '.join(given)})")
+    if len(calls) > 1:
+        lines += _BLOCKS_END
     lines += ["  ret void", "}", ""]
     return "\n".join(lines)
+
+
+# Of several functions each is called for so many rows, which stay in the nearest cache until the
+# last has done them.
+_ROWS = 16
+_BLOCKS_BEGIN = (
+    "  br label %head",
+    "head:",
+    "  %first = phi i64 [ %begin, %entry ], [ %last, %block ]",
+    "  %more = icmp slt i64 %first, %end",
+    "  br i1 %more, label %block, label %done",
+    "block:",
+    f"  %next = add i64 %first, {_ROWS}",
+    "  %whole = icmp slt i64 %next, %end",
+    "  %last = select i1 %whole, i64 %next, i64 %end",
+)
+_BLOCKS_END = ("  br label %head", "done:")
 
 
 def _llvm_element(dtype: DType | str) -> ir.Type:

@@ -28,7 +28,7 @@ from numba.core.target_extension import CPU, dispatcher_registry, target_overrid
 from numba.core.targetconfig import ConfigStack
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import PreLowerStripPhis, type_inference_stage
-from numba.core.typing import templates
+from numba.core.typing import npydecl, templates
 from numba.core.typing.context import Context
 from numba.extending import register_model
 
@@ -46,14 +46,18 @@ class Lowered:
     shared: tuple[SharedRoutine, ...]
 
 
+_RULES_OF_OTHERS = {templates._OverloadFunctionTemplate, npydecl.NumpyRulesArrayOperator}
+
+
 class _Function(types.Function):
     """A function that remembers how its calls resolve. Rules that stand for Python code, which
-    Numba would compile by itself, are left out: nothing would link what comes of it."""
+    Numba would compile by itself, are left out: nothing would link what comes of it; and those of
+    operators on arrays, which take long to find out that there are none."""
 
     def __init__(self, rules: tuple[Any, ...]) -> None:
         self.calls: dict[Any, Any] = {}
         # `issubclass` asks all that the class is registered with, for each of thousands.
-        own = [x for x in rules if templates._OverloadFunctionTemplate not in x.__mro__]
+        own = [x for x in rules if not _RULES_OF_OTHERS.intersection(x.__mro__)]
         super().__init__(tuple(own or rules))
 
     def augment(self, other: Any) -> Any:

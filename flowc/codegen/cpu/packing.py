@@ -1,6 +1,6 @@
 """Weights into the layouts that contraction kernels read, done once when compiling.
 
-In: arrays in TensorFlow's layouts. Out: contiguous arrays; the caller aligns them to 64 bytes.
+In: arrays in TensorFlow's layouts. Out: what is written when the program's weights are.
 
 A packed matrix is [panels, k, columns]: panel p holds columns p * columns ... of B for every k, the
 last panel padded with zeros. A block of the inner dimension is a contiguous piece of each panel, so
@@ -14,25 +14,27 @@ from typing import Any
 import numpy as np
 
 from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.packed import Packed
 
 Array = np.ndarray[Any, Any]
 
 
-def pack_gemm_b(b: Array, shape: TileShape, columns: int = 0, *, out: Array | None = None) -> Array:
-    """[..., k, n] -> [..., panels, k, columns], by default as many columns as tiles have; in `out`,
-    which is zeros of that shape, where it is given."""
+def pack_gemm_b(b: Array, shape: TileShape, columns: int = 0) -> Packed:
+    """[..., k, n] -> [..., panels, k, columns], by default as many columns as tiles have."""
     *batch, k, n = b.shape
     columns = columns or shape.columns
-    panels = -(-n // columns)
-    packed = np.zeros((*batch, panels, k, columns), shape.dtype.numpy) if out is None else out
-    by_row = np.moveaxis(packed, -3, -2)  # [..., k, panels, columns], the same memory
     whole = n // columns
-    by_row[..., :whole, :] = b[..., : whole * columns].reshape(*batch, k, whole, columns)
-    by_row[..., whole:, : n % columns] = b[..., None, whole * columns :]
-    return packed
+
+    def fill(packed: Array) -> None:
+        by_row = np.moveaxis(packed, -3, -2)  # [..., k, panels, columns], the same memory
+        by_row[..., :whole, :] = b[..., : whole * columns].reshape(*batch, k, whole, columns)
+        by_row[..., whole:, : n % columns] = b[..., None, whole * columns :]
+
+    panels = -(-n // columns)
+    return Packed((*batch, panels, k, columns), np.dtype(shape.dtype.numpy), fill)
 
 
-def pack_conv_weights(weights: Array, shape: TileShape, *, groups: int = 1) -> Array:
+def pack_conv_weights(weights: Array, shape: TileShape, *, groups: int = 1) -> Packed:
     """[*kernel, channels per group, out channels] -> [groups, panels, taps * channels, columns].
 
     Output channels of one group are contiguous, as TensorFlow has them.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from flowc.codegen.kernels.kernel import Kernel, Launch
     from flowc.codegen.kernels.nest import LoopNest
     from flowc.codegen.llvm.peaks import Peaks
+    from flowc.codegen.llvm.shared_routines import SharedRoutine
     from flowc.codegen.target import Kept
     from flowc.dtypes import DType
     from flowc.ir.computation import Computation, Node
@@ -113,10 +114,10 @@ class CpuTarget:
         texts, shared = separate_texts(kernel)
         # Last: while this kernel was compiled, another thread may have made them.
         own = compile_module(texts, self.processor, **_passes(kernel.in_vectors))
-        return (own, *(kept(r.symbol, partial(self._routine, r.text)) for r in shared))
+        return (own, *(kept(r.symbol, partial(self._routine, r)) for r in shared))
 
-    def _routine(self, text: str) -> bytes:
-        return compile_module([text], self.processor, **_passes(in_vectors=True))
+    def _routine(self, routine: SharedRoutine) -> bytes:
+        return compile_module([routine.text], self.processor, **_passes(routine.in_vectors))
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
         return module_text(_texts(kernel), self.processor, form, **_passes(kernel.in_vectors))

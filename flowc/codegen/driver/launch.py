@@ -20,6 +20,7 @@ from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES, NULL
 from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
+from flowc.codegen.packed import Packed
 from flowc.codegen.target import Target
 from flowc.errors import InternalError
 from flowc.ir.computation import Value
@@ -191,7 +192,7 @@ class Launcher:
         memory = self.memory.on(DEVICE if on_device else HOST)
         if isinstance(operand, Value):
             return memory.pointer(region.place_of(operand))
-        if isinstance(operand, np.ndarray):
+        if isinstance(operand, np.ndarray | Packed):
             return memory.weight(operand)
         match operand:
             case "scratch" | "workspace" if on_device:

@@ -16,6 +16,7 @@ import numpy as np
 
 from flowc.codegen.kernels.nest import LoopNest
 from flowc.codegen.llvm.shared_routines import SharedRoutine
+from flowc.codegen.packed import Packed
 from flowc.dtypes import DType
 from flowc.ir.cached_property import cached_property
 from flowc.ir.computation import Value
@@ -28,7 +29,7 @@ SCRATCH, WORKSPACE, STATUS, SIZES = "scratch", "workspace", "status", "sizes"
 INTERPRETER = "interpreter"
 # An epilogue's function and its tables, for the kernel that calls it.
 EPILOGUE, EPILOGUE_BUFFERS, EPILOGUE_INTS = "epilogue", "epilogue_buffers", "epilogue_ints"
-Operand = Value | np.ndarray | str
+Operand = Value | np.ndarray | Packed | str
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +121,11 @@ class Fault:
 class Launch:
     """One call of a kernel: what its pointers and ints are, and the range that workers share.
 
-    `operands`, one a buffer: values of the Computation, constant arrays (weights in the layout that
-    the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER. `sizes`: the
-    data-dependent sizes that it writes; `scratch` is in bytes per worker, `workspace` in bytes for
-    the whole cluster. `errors`: the faults it may report, in the order of their numbers; `fault`:
-    their class. `lanes`: how many threads of a GPU walk one step of the range together.
+    `operands`, one a buffer: values of the Computation, constant arrays, packed ones (weights in
+    the layout that the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER. `sizes`:
+    the data-dependent sizes that it writes; `scratch` is in bytes per worker, `workspace` in bytes
+    for the whole cluster. `errors`: the faults it may report, in the order of their numbers;
+    `fault`: their class. `lanes`: how many threads of a GPU walk one step of the range together.
     """
 
     kernel: Kernel

@@ -8,7 +8,8 @@ module has a context of its own.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -60,8 +61,26 @@ def compile_module(
 
     Raises `InternalError` when LLVM rejects a text.
     """
-    machine = processor.target_machine(speed)
-    return _object_of(optimized_module(texts, machine, speed=speed, loops=loops), machine)
+    with _own_machine(processor, speed) as machine:
+        return _object_of(optimized_module(texts, machine, speed=speed, loops=loops), machine)
+
+
+_free_machines: dict[tuple[Processor, bool], list[llvm.TargetMachine]] = {}
+
+
+@contextmanager
+def _own_machine(processor: Processor, speed: int) -> Iterator[llvm.TargetMachine]:
+    """A target machine that no other thread has meanwhile. They serve one module after another: a
+    new one reads the list of features for its first function, which takes 2 ms."""
+    free = _free_machines.setdefault((processor, speed > 0), [])
+    try:
+        machine = free.pop()
+    except IndexError:
+        machine = processor.target_machine(speed)
+    try:
+        yield machine
+    finally:
+        free.append(machine)
 
 
 def module_text(

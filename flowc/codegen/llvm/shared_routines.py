@@ -20,11 +20,13 @@ from flowc_runtime.native.writer import VOID, declare
 
 @dataclass(frozen=True, slots=True)
 class SharedRoutine:
-    """`text`: a module that defines `symbol`; `calls`: the shared routines that it calls."""
+    """`text`: a module that defines `symbol`; `calls`: the shared routines that it calls;
+    `in_vectors`: its loops are written in vectors, and LLVM looks for none."""
 
     symbol: str
     text: str
     calls: tuple[SharedRoutine, ...]
+    in_vectors: bool = True
 
 
 class KernelModule(ir.Module):

@@ -76,7 +76,7 @@ def test_conv(name: str, bits: int) -> None:
         )
         conv_kernel(shape, len(x_shape) - 2)(
             x,
-            pack_conv_weights(w, shape, groups=groups),
+            pack_conv_weights(w, shape, groups=groups).array(),
             y,
             splits=2,
             batch=len(x),
@@ -121,7 +121,7 @@ def test_conv_transpose() -> None:
         )
         transpose_kernel(shape, 2)(
             x,
-            pack_conv_transpose_weights(w, shape, strides, dilations),
+            pack_conv_transpose_weights(w, shape, strides, dilations).array(),
             y,
             splits=3,
             batch=len(x),

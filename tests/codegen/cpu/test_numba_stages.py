@@ -138,7 +138,7 @@ def _paths(blocks: Any) -> list[tuple[int, ...]]:
 
 def _private_names() -> list[tuple[object, str, str]]:
     from numba.core import base, compiler, cpu, interpreter, lowering, typed_passes
-    from numba.core.typing import context, templates
+    from numba.core.typing import context, npydecl, templates
 
     return [
         (base.BaseContext, "get_function", "self fn sig _firstcall"),
@@ -155,6 +155,7 @@ def _private_names() -> list[tuple[object, str, str]]:
         (context.Context, "load_additional_registries", "self"),
         (types.Function, "get_call_type", "self context args kws"),
         (templates, "_OverloadFunctionTemplate", ""),
+        (npydecl, "NumpyRulesArrayOperator", ""),
         (compiler, "_make_subtarget", "targetctx flags"),
         (interpreter.Interpreter, "post_process", "self peepholes func_ir"),
         (lowering, "Lower", "context library fndesc func_ir metadata"),

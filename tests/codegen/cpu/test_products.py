@@ -58,7 +58,7 @@ def run_gemm(
     n = b.shape[-1]
     c = np.full((batch, m, n), 77, shape.dtype.numpy)
     stored = np.ascontiguousarray(a.transpose(0, 2, 1)) if transpose_a else a
-    packed = pack_gemm_b(b, shape)
+    packed = pack_gemm_b(b, shape).array()
     gemm_kernel(shape, transpose_a)(
         stored,
         packed,
@@ -123,7 +123,7 @@ def test_turned_products(name: str, bits: int) -> None:
     sizes = [(1, 1, 1), (rows, 300, 300), (2 * rows, 14, 8), (3 * rows - 1, 130, 37), (rows, 17, 0)]
     for m, n, k in sizes:
         a, b = values((m, k), dtype), values((k, n), dtype, 1)
-        packed = pack_gemm_b(b, shape, turned_columns(shape))
+        packed = pack_gemm_b(b, shape, turned_columns(shape)).array()
         expected = (a.astype(np.float64) @ b.astype(np.float64)).astype(dtype.numpy)
         for splits in (1, 3):
             c = np.full((m, n), 77, dtype.numpy)
@@ -138,7 +138,7 @@ def test_tiles_read_no_rows_that_memory_held_before() -> None:
         kernel = Compiled(gemm_source(GemmSpec(shape)))  # scratch is NaN
         x, w = values((m, 40), dtypes.f32), values((40, n), dtypes.f32, 1)
         sizes = {"batch": 1, "m": m, "n": n, "k": 40, "a_stride": 40, "parts": 1, "c_stride": n}
-        packed = pack_gemm_b(w, shape)
+        packed = pack_gemm_b(w, shape).array()
         kernel(x, packed, np.zeros((m, n), np.float32), a_batch=0, b_batch=0, **sizes)
         start = -kernel.scratch.ctypes.data % 64 // 4
         rows = kernel.scratch[start:].view(np.float32)[: 28 * shape.row_stride].reshape(28, -1)
@@ -169,7 +169,7 @@ def test_products_of_pieces(name: str, bits: int) -> None:
         for splits in (1, 3):
             for kernel, columns in ((gemm, 0), (turned, turned_columns(shape))):
                 c = np.full((m, n), 77, dtype.numpy)
-                packed = pack_gemm_b(b, shape, columns)
+                packed = pack_gemm_b(b, shape, columns).array()
                 more = {} if columns else {"batch": 1, "a_batch": 0, "b_batch": 0}
                 kernel(*pieces, packed, c, splits=splits, **sizes, **more)
                 assert_close(c, expected.astype(dtype.numpy), k)
@@ -210,7 +210,7 @@ def test_packing_at_run_time_equals_packing_when_compiling(transpose_b: bool) ->
     for batch, k, n in [(1, 1, 1), (2, 37, 45), (1, 64, 48)]:
         b = values((batch, k, n), dtypes.f32)
         stored = np.ascontiguousarray(b.transpose(0, 2, 1)) if transpose_b else b
-        expected = pack_gemm_b(b, shape)
+        expected = pack_gemm_b(b, shape).array()
         found = np.full_like(expected, 77)
         pack_kernel(shape, transpose_b)(
             stored, found, batch=batch, k=k, n=n, b_stride=stored.shape[-1], b_batch=k * n
@@ -236,7 +236,7 @@ def test_epilogue_runs_once_over_every_element() -> None:
     a, b, bias = (values(s, dtypes.f32, 2) for s in ((m, k), (k, n), (n,)))
     c = np.full((m, n), np.nan, np.float32)
     sizes = dict(batch=1, m=m, n=n, k=k, a_stride=k, c_stride=n, a_batch=0, b_batch=0)
-    kernel(a, pack_gemm_b(b, shape), c, bias, splits=2, **sizes)
+    kernel(a, pack_gemm_b(b, shape).array(), c, bias, splits=2, **sizes)
     assert_close(c, np.maximum(a @ b + bias, 0), k)
 
 
@@ -252,7 +252,7 @@ def test_windows_of_one_pixel(bits: int, dtype: dtypes.DType) -> None:
         for m, channels in [(1, 1), (29, 7), (39, 2), (46, 5), (243, 12), (0, 3)]:
             x, w = values((m, channels), dtype), values((channels, n), dtype, 1)
             y = np.full((m, n), 77, dtype.numpy)
-            packed = pack_pointwise(w, shape)
+            packed = pack_pointwise(w, shape).array()
             sizes = {"m": m, "n": n, "channels": channels, "parts": 2, "c_stride": n}
             kernel(x, packed, y, splits=3, batch=1, x_batch=0, w_batch=0, **sizes)
             assert_close(y, (x.astype(np.float64) @ w).astype(dtype.numpy), channels)
@@ -262,7 +262,7 @@ def test_windows_of_one_pixel_are_products_of_a_batch() -> None:
     shape = shape_for(dtypes.f32, 512)
     x, w = values((3, 29, 7), dtypes.f32), values((3, 7, 64), dtypes.f32, 1)
     y = np.full((3, 29, 64), 77, np.float32)
-    packed = np.stack([pack_pointwise(matrix, shape) for matrix in w])
+    packed = np.stack([pack_pointwise(matrix, shape).array() for matrix in w])
     sizes = {"batch": 3, "m": 29, "n": 64, "channels": 7, "parts": 1, "c_stride": 64}
     kernel = Compiled(pointwise_source(shape, 0))
     kernel(x, packed, y, splits=2, x_batch=29 * 7, w_batch=7 * 64, **sizes)

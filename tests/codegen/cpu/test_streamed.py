@@ -43,7 +43,9 @@ def test_values(name: str, target: str, rows: int) -> None:
         a, b = (rng.integers(-9, 9, size).astype(dtype.numpy) for size in ((rows, k), (k, n)))
         for splits in (1, 3):
             c = np.full((rows, n), 77, dtype.numpy)
-            kernel(a, pack_gemm_b(b, shape), c, splits=splits, n=n, k=k, a_stride=k, c_stride=n)
+            kernel(
+                a, pack_gemm_b(b, shape).array(), c, splits=splits, n=n, k=k, a_stride=k, c_stride=n
+            )
             np.testing.assert_array_equal(c, a @ b)
 
 
@@ -55,7 +57,7 @@ def test_chains_are_short() -> None:
     b[0] = 2.0**24  # of one chain, no 1 behind it would count
     c = np.zeros((1, 1), np.float32)
     Compiled(streamed_source(shape, 1))(
-        a, pack_gemm_b(b, shape), c, n=1, k=k, a_stride=k, c_stride=1
+        a, pack_gemm_b(b, shape).array(), c, n=1, k=k, a_stride=k, c_stride=1
     )
     assert c[0, 0] == 2.0**24 + 2 * shape.depth
 

@@ -83,7 +83,7 @@ def ones(*shape: int) -> np.ndarray:
 def test_tiles_of_a_product_fetch_the_next_panel_into_the_second_cache() -> None:
     m, n, k = 2 * SHAPE.rows, 3 * SHAPE.columns, 64
     kernel = Recorded(gemm_source(GemmSpec(SHAPE)))
-    weights = aligned(pack_gemm_b(ones(1, k, n), SHAPE))
+    weights = aligned(pack_gemm_b(ones(1, k, n), SHAPE).array())
     sizes = {"batch": 1, "m": m, "n": n, "k": k, "a_stride": k, "c_stride": n}
     kernel(ones(m, k), weights, ones(m, n), a_batch=0, b_batch=0, **sizes)
     of_panel = k * SHAPE.columns * 4 // LINE
@@ -100,7 +100,7 @@ def test_tiles_of_a_product_fetch_the_next_panel_into_the_second_cache() -> None
 def test_tiles_of_pixels_fetch_the_next_panel_into_the_second_cache() -> None:
     m, n, channels = 2 * SHAPE.rows, 3 * SHAPE.columns, 64
     kernel = Recorded(pointwise_source(SHAPE, 0))
-    weights = aligned(pack_pointwise(ones(channels, n), SHAPE))
+    weights = aligned(pack_pointwise(ones(channels, n), SHAPE).array())
     y = ones(m, n)
     sizes = {"batch": 1, "m": m, "n": n, "channels": channels, "c_stride": n}
     kernel(ones(m, channels), weights, y, x_batch=0, w_batch=0, **sizes)
@@ -115,7 +115,7 @@ def test_tiles_of_pixels_fetch_the_next_panel_into_the_second_cache() -> None:
 def test_rows_that_fill_vectors_fetch_both_operands_at_an_even_pace() -> None:
     m, n, k = 2 * SHAPE.lanes, 4 * turned_columns(SHAPE), 64
     kernel = Recorded(turned_source(SHAPE, k))
-    weights = aligned(pack_gemm_b(ones(k, n), SHAPE, turned_columns(SHAPE)))
+    weights = aligned(pack_gemm_b(ones(k, n), SHAPE, turned_columns(SHAPE)).array())
     kernel(ones(m, k), weights, ones(m, n), m=m, n=n, k=k, a_stride=k, c_stride=n)
     ahead, lines = 2 * AHEAD_BYTES // LINE, weights.nbytes // LINE
     assert set(kernel.lines(weights, SECOND + 1)) == {*range(ahead, lines)}

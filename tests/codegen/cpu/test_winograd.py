@@ -134,7 +134,7 @@ def test_results_in_any_pieces(
             y = np.full(right.shape, 77, np.float32)
             kernel(spec)(
                 x,
-                pack_winograd_weights(w, spec),
+                pack_winograd_weights(w, spec).array(),
                 y,
                 splits=splits,
                 batch=batch,

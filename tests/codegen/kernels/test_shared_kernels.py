@@ -141,13 +141,14 @@ def test_loops_of_vector_ir_are_unrolled_as_they_ask_for_and_no_others() -> None
     target, processor = cpu.cpu_target("x86-64-v3"), cpu.cpu_target("x86-64-v3").processor
     kernel = pointwise_source(tile_shape(dtypes.f32, 256), 0).kernel
     assert kernel.in_vectors
-    text = vector_ir._shared(transpose_routine(tile_shape(dtypes.f32, 256))).text
+    routine = vector_ir._shared(transpose_routine(tile_shape(dtypes.f32, 256)))
+    text = routine.text
     written = module_text([text], processor, "llvm", **cpu._passes(True))
     stores = re.compile(r"^ *store float", re.MULTILINE)
     assert len(stores.findall(written)) == len(stores.findall(text))
     free = text.replace(NO_UNROLLING, "llvm.loop.of_anyone")
     assert len(stores.findall(module_text([free], processor, "llvm"))) > len(stores.findall(text))
-    assert len(target._routine(text)) < len(compile_module([free], processor))
+    assert len(target._routine(routine)) < len(compile_module([free], processor))
 
     def products(rows: int) -> int:
         routine = sums_routine(tile_shape(dtypes.f32, 256), rows, 16, Operands(1, 400, 16))

@@ -100,7 +100,7 @@ class Convolved:
         return (self._launch(self._direct(), packed, self._of_groups()),)
 
     def _launch(
-        self, source: ContractionSource, weights: Array | Value | str, ints: dict[str, Dim],
+        self, source: ContractionSource, weights: Operand, ints: dict[str, Dim],
         workspace: Dim = 0,
     ) -> Launch:  # fmt: skip
         operands: dict[str, Operand] = {"x": self.x, "y": self.node.outputs[0], "weights": weights}
@@ -152,10 +152,11 @@ class Convolved:
         ints: dict[str, Dim] = {"channels": self.image[-1], "n": self.result[-1], "groups": groups}
         ints |= {"block_slices": block.slices, "block_rows": block.rows}
         ints |= {"block_pixels": block.pixels, "pitch": block.pitch}
-        packed = known
+        packed: Operand
         if block.line_stride:
             packed = pack_conv_weights(known, block.grouped or shape, groups=groups)
-        packed = np.ascontiguousarray(packed, shape.dtype.numpy)
+        else:
+            packed = np.ascontiguousarray(known, shape.dtype.numpy)
         finish = self.finish
         source = planar_source(
             shape, block, known.shape[-1], finish.hook, extra=finish.extra, groups=groups,

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from llvmlite import ir
 
 from flowc.codegen.cpu.blocked import (
@@ -56,6 +55,7 @@ from flowc.codegen.llvm.vector_ir import (
     routine_call,
     store_vector,
 )
+from flowc.codegen.packed import Packed, packed_in_a_row
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution
 from flowc_runtime.native.writer import i64
@@ -101,18 +101,20 @@ def _rows_of_tiles(shape: TileShape, rows: int) -> int:
     return rows - left + (last if left else 0)
 
 
-def pack_pointwise(weights: Array, shape: TileShape) -> Array:
+def pack_pointwise(weights: Array, shape: TileShape) -> Packed:
     """[*window, channels, n] -> the whole panels, and behind them one of the columns that are left,
     followed by zeros as far as its vectors reach."""
     *_, channels, n = weights.shape
     rest = n % shape.columns
-    whole, width = n - rest, _width(shape, rest)
+    whole = n - rest
     matrix = weights.reshape(channels, n)
-    packed = np.zeros(channels * (whole + width), shape.dtype.numpy)
-    panels = packed[: channels * whole].reshape(whole // shape.columns, channels, shape.columns)
-    pack_gemm_b(matrix[:, :whole], shape, out=panels)
-    packed[channels * whole :].reshape(channels, width)[:, :rest] = matrix[:, whole:]
-    return packed
+    panels = pack_gemm_b(matrix[:, :whole], shape)
+
+    def fill_rest(found: Array) -> None:
+        found[:, :rest] = matrix[:, whole:]
+
+    of_rest = Packed((channels, _width(shape, rest)), panels.dtype, fill_rest)
+    return packed_in_a_row([panels, of_rest])
 
 
 def _vectors(shape: TileShape, columns: int) -> list[Vector]:

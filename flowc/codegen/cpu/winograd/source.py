@@ -60,12 +60,14 @@ from flowc.codegen.llvm.vector_ir import (
     store_vector,
     while_positive,
 )
+from flowc.codegen.packed import Packed, packed_in_a_row
 from flowc_runtime.native.writer import i64
 
 COLUMNS = 32  # output channels of one task, at most: whole panels
 TILES = 28  # tiles of one task, at most: they share each load of the weights
 TASKS = 16  # are enough for threads: the weights at all positions are many to be read again
 CACHE_LINE = 64
+TRANSFORMED_AT_ONCE = 768  # weights of a tap: of 36 positions, 220 kB
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +108,29 @@ class WinogradSpec:
         return channels + COLUMNS + positions * self.product_stride + inputs
 
 
-def pack_winograd_weights(weights: Array, spec: WinogradSpec) -> Array:
+def pack_winograd_weights(weights: Array, spec: WinogradSpec) -> Packed:
     """[*window, channels, n] -> for each block of `COLUMNS` outputs [positions, panels, channels,
     columns], as tasks read them, flat; the taps of the depth are more channels."""
     if weights.ndim == 5:
         depth, *window, channels, n = weights.shape
         weights = np.moveaxis(weights, 0, 2).reshape(*window, depth * channels, n)
-    packed = pack_gemm_b(spec.winograd.transformed_weights(weights), spec.shape)
-    panels = COLUMNS // spec.shape.columns
-    blocks = [packed[:, first : first + panels] for first in range(0, packed.shape[1], panels)]
-    return np.concatenate([block.ravel() for block in blocks])
+    blocks = range(0, weights.shape[-1], COLUMNS)
+    return packed_in_a_row([_packed_block(weights[..., n : n + COLUMNS], spec) for n in blocks])
+
+
+def _packed_block(weights: Array, spec: WinogradSpec) -> Packed:
+    """Those of one block of outputs. A few channels at a time, so that what is wide, before it is
+    rounded, stays in the caches."""
+    winograd, shape, (channels, n) = spec.winograd, spec.shape, weights.shape[-2:]
+    rows = max(1, TRANSFORMED_AT_ONCE // n)
+    dims = (winograd.positions, -(-n // shape.columns), channels, shape.columns)
+
+    def fill(packed: Array) -> None:
+        for c in range(0, channels, rows):
+            found = winograd.transformed_weights(weights[..., c : c + rows, :])
+            pack_gemm_b(found, shape).fill(packed[..., c : c + rows, :])
+
+    return Packed(dims, np.dtype(shape.dtype.numpy), fill)
 
 
 Pair = tuple[Index, Index]  # of the height and the width

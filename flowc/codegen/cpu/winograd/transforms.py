@@ -15,6 +15,7 @@ Invariant: what an element becomes depends on its own tile only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -185,13 +186,11 @@ class Winograd:
         return f"{h.outputs}x{w.outputs}_of_{h.window}x{w.window}{strided}"
 
     def transformed_weights(self, weights: Array) -> Array:
-        """[*window, channels, n] -> [positions, channels, n], rounded once."""
-        taps = weights.reshape(-1, *weights.shape[2:])
+        """[*window, channels, n] -> [positions, channels, n] in f64."""
+        taps = math.prod(weights.shape[:2])
         both_axes = np.kron(self.h.weight_matrix, self.w.weight_matrix)
-        found = np.empty((self.positions, *weights.shape[2:]), weights.dtype)
-        for c in range(taps.shape[1]):  # so that what is wide stays in the caches
-            found[:, c] = both_axes @ taps[:, c].astype(np.float64)
-        return found
+        found = both_axes @ weights.astype(np.float64).reshape(taps, -1)
+        return found.reshape(self.positions, *weights.shape[2:])
 
     def emit_input(self, b: ir.IRBuilder, columns: Sequence[Sequence[Value]]) -> list[Value]:
         """The values at all positions of a tile, whose elements are given by column."""
