@@ -69,15 +69,17 @@ def matmul_launches(
     if constant is not None:
         right = np.swapaxes(constant, -1, -2) if lowering.transpose_b else constant
         right = right.reshape(math.prod(right.shape[:-2]), *right.shape[-2:])
-        if batch == 1 and not lowering.transpose_a and is_turned(shape, m, n, k):
+        is_plain = batch == 1 and not lowering.transpose_a and lowering.pieces == 1
+        in_place = is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m)
+        may_turn = batch == 1 and not lowering.transpose_a
+        if may_turn and is_turned(shape, m, n, k, in_place=in_place):
             assert isinstance(k, int)
             source = turned_source(
                 shape, k, finish.hook, pieces=lowering.pieces, extra=finish.extra
             )
             operands["b"] = pack_gemm_b(right, shape, turned_columns(shape))
             return (launch_of(node, source, operands, ints, finish),)
-        is_plain = batch == 1 and not lowering.transpose_a and lowering.pieces == 1
-        if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
+        if in_place:
             operands = {"x": left[0], "weights": pack_pointwise(right[0], shape)}
             operands["y"] = node.outputs[0]
             ints |= {"channels": k, "x_batch": 0, "w_batch": 0}
