@@ -133,23 +133,25 @@ class Ahead:
     def __init__(self, b: ir.IRBuilder, start: Value, step: Index):
         self.b, self._start, self._step, self._fetched = b, start, step, Counter(b, 0)
 
-    def fetch(self, steps: int, most: int) -> None:
-        """What so many steps ask for: it is `most` bytes at most, and mostly one line."""
+    def fetch(self, steps: int, *, at_once: bool = True) -> None:
+        """What so many steps ask for: of little, one line, of more, one a step; `at_once`: of more,
+        too, one line."""
         place = byte_offset(self._start, self._fetched.get())
-        self._fetch_lines(place, self._step * steps, 0, -(-most // CACHE_LINE))
+        prefetch(self.b, place, level=2)
+        if not at_once:
+            self._fetch_between(place, steps)
         self._fetched.add(self._step * steps)
 
-    def _fetch_lines(self, place: Value, wanted: Index, first: int, end: int) -> None:
-        """Lines `first ... end`, as far as they are `wanted`; twice as many at a time."""
-        b, count = self.b, max(1, first)
-        for line in range(first, min(first + count, end)):
-            at = byte_offset(place, Index(b, i64(line * CACHE_LINE)))
-            prefetch(b, at, level=2)
-        first += count
-        if first < end:
-            more = wanted.compare(">", first * CACHE_LINE)
-            with b.if_then(more, likely=False):
-                self._fetch_lines(place, wanted, first, end)
+    def _fetch_between(self, place: Value, apart: int, steps: int = 0) -> None:
+        """What is between lines that are fetched for one in so many steps, if they are no
+        neighbours."""
+        b, steps = self.b, steps or apart
+        if apart == 1:
+            return
+        with b.if_then((self._step * apart).compare(">", CACHE_LINE), likely=False):
+            for n in range(apart // 2, steps, apart):
+                prefetch(b, byte_offset(place, self._step * n), level=2)
+            self._fetch_between(place, apart // 2, steps)
 
 
 def emit_steps(b: ir.IRBuilder, count: Index, steps: int, emit: Callable[[int], None]) -> None:
@@ -181,7 +183,7 @@ def _emit_sums(
     def emit(steps: int) -> None:
         first, row_of_panel = offset(block, k.get() * o.step), offset(panel, place.get())
         if o.fetches_next:
-            ahead.fetch(steps, steps * o.width * size if is_even else CACHE_LINE)
+            ahead.fetch(steps, at_once=not is_even)
         for n in range(steps):
             columns = b.gep(row_of_panel, [i64(n * o.width)])
             seen = b.gep(first, [i64(n * o.step)])
@@ -217,7 +219,7 @@ def _emit_line_sums(
 
         def emit(steps: int) -> None:
             seen, row_of_panel = offset(first, k.get() * o.step), offset(panel, place.get())
-            ahead.fetch(steps, CACHE_LINE)
+            ahead.fetch(steps)
             for n in range(steps):
                 left = [b.gep(seen, [i64(n * o.step + i * o.stride)]) for i in range(rows)]
                 sums.add(left, b.gep(row_of_panel, [i64(n * o.width)]), size)

@@ -44,6 +44,7 @@ ONE_SLICE = dict.fromkeys(("in_d", "out_d", "kernel_d", "stride_d", "dilation_d"
 TILES = [
     ((3, 3), (2, 2), 2e-6, 1, (1, 1)),
     ((3, 3), (4, 4), 8e-6, 1, (1, 1)),
+    ((3, 3), (3, 3), 8e-6, 1, (1, 1)),
     ((3, 3), (2, 2), 2e-6, 2, (1, 1)),
     ((3, 3), (4, 4), 8e-6, 1, (2, 3)),
     ((2, 2), (3, 3), 2e-6, 1, (1, 1)),
@@ -258,12 +259,13 @@ def chosen(
     batch: Dim = 1,
     bits: int = 512,
     stride: int = 1,
+    dilation: int = 1,
 ) -> int | None:
     """How many outputs the tiles that are chosen for a layer have along the longer axis; None where
     it is direct."""
     b = Builder()
     weights = b.parameter("w", tensor_type(dtypes.f32, (*window, channels, n)))
-    lowering = Convolution((stride, stride), (1, 1), SAME)
+    lowering = Convolution((stride, stride), (dilation, dilation), SAME)
     dims = (batch, size, size)
     spec = winograd_for(lowering, weights, (*dims, n), shape_for(bits))
     return spec and max(spec.winograd.h.outputs, spec.winograd.w.outputs)
@@ -307,6 +309,9 @@ def test_choices() -> None:
     assert chosen(64, 64, 56, stride=3) is None
     assert chosen(64, 128, 32, (4, 4), stride=2) == 3
     assert chosen(64, 128, 28, (5, 5), stride=2) == 2
+    # Three outputs where four would be left unused.
+    assert [chosen(64, 64, size, batch=16) for size in (3, 5, 9, 12, 17)] == [3, 3, 3, 4, 4]
+    assert chosen(256, 64, 33, dilation=12) == 3
     # Every image of a batch adds tiles that share the weights; one that is not known has one.
     assert chosen(256, 256, 14, batch=8) == 4
     assert chosen(256, 256, 14, batch=symbol("batch")) == 2

@@ -13,6 +13,7 @@ import numpy as np
 from flowc.codegen.cpu.blocked import LeftOperand
 from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
 from flowc.codegen.cpu.packing import pack_gemm_b
+from flowc.codegen.cpu.products.few_rows import few_rows_source, has_few_rows
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
 from flowc.codegen.cpu.products.gemm_m_vectorized import is_turned, turned_columns, turned_source
 from flowc.codegen.cpu.products.pointwise import (
@@ -20,7 +21,6 @@ from flowc.codegen.cpu.products.pointwise import (
     pack_pointwise,
     pointwise_source,
 )
-from flowc.codegen.cpu.products.streamed import is_streamed, streamed_source
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand
 from flowc.ir.computation import Node, Value
@@ -71,18 +71,20 @@ def matmul_launches(
         right = np.swapaxes(constant, -1, -2) if lowering.transpose_b else constant
         right = right.reshape(math.prod(right.shape[:-2]), *right.shape[-2:])
         is_plain = batch == 1 and not lowering.transpose_a and lowering.pieces == 1
-        if is_plain and isinstance(m, int) and is_streamed(shape, m):
+        if is_plain and isinstance(m, int) and has_few_rows(shape, m):
             operands["b"] = pack_gemm_b(right, shape)
-            source = streamed_source(shape, m, finish.hook, extra=finish.extra)
+            source = few_rows_source(shape, m, finish.hook, extra=finish.extra)
             return (launch_of(node, source, operands, ints, finish),)
-        if batch == 1 and not lowering.transpose_a and is_turned(shape, m, n, k):
+        in_place = is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m)
+        may_turn = batch == 1 and not lowering.transpose_a
+        if may_turn and is_turned(shape, m, n, k, in_place=in_place):
             assert isinstance(k, int)
             source = turned_source(
                 shape, k, finish.hook, pieces=lowering.pieces, extra=finish.extra
             )
             operands["b"] = pack_gemm_b(right, shape, turned_columns(shape))
             return (launch_of(node, source, operands, ints, finish),)
-        if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
+        if in_place:
             operands = {"x": left[0], "weights": pack_pointwise(right[0], shape)}
             operands["y"] = node.outputs[0]
             ints |= {"channels": k, "x_batch": 0, "w_batch": 0}

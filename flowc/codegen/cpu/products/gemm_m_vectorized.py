@@ -70,16 +70,17 @@ def turned_rows(shape: TileShape) -> int:
     return 2 * shape.lanes
 
 
-def is_turned(shape: TileShape, m: Dim, n: Dim, k: Dim) -> bool:
+def is_turned(shape: TileShape, m: Dim, n: Dim, k: Dim, *, in_place: bool = False) -> bool:
     """Whether a product is to be computed turned: its rows are known to fill vectors, and B, read
-    once for every `turned_rows`, is neither near nor fetched from memory each time."""
+    once for every `turned_rows`, is neither near nor fetched from memory each time. `in_place`:
+    whether A may be read where it is, which is faster if B is near, also of few columns."""
     if not (isinstance(m, int) and isinstance(n, int) and isinstance(k, int)):
         return False
     tasks = -(-m // turned_rows(shape))
     if shape.lanes == 1 or m < FILLED * tasks * turned_rows(shape) or not SHALLOW <= k <= DEPTH:
         return False
     size = n * k * shape.dtype.size
-    if n >= 2 * shape.columns and size <= NEAR_BYTES:
+    if size <= NEAR_BYTES and (in_place or n >= 2 * shape.columns):
         return False
     return tasks == 1 or size <= CACHED_BYTES
 

@@ -32,6 +32,7 @@ from flowc.codegen.cpu.blocked import (
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tile_sums import (
+    SLOW_BYTES,
     Ahead,
     Sums,
     Vector,
@@ -63,7 +64,7 @@ from flowc_runtime.native.writer import i64
 POINTWISE_ROWS = 42  # of a task, about: they stay in the first caches until they are finished
 PANEL_BYTES = 32 << 10  # of weights, at most: of larger ones, a gathered block shares each
 POINTWISE_DEPTH = 1024  # input channels, at most: rows further apart share few sets of a cache
-FILLED = 0.9  # of the rows of all tiles are pixels, at least
+FILLED, NARROW_FILLED = 0.9, 0.75  # of the rows of all tiles, at least: whole, narrow columns
 SHORT_CHAIN = 8  # sums side by side, at least: each multiply-add waits for the one before
 
 
@@ -83,8 +84,11 @@ def is_product_of_pixels(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> 
     """Whether `pointwise_source` is for a matrix [rows, channels] times a known [channels, n]."""
     if not (isinstance(channels, int) and isinstance(n, int)) or shape.lanes < 2:
         return False
-    if isinstance(rows, int) and rows < FILLED * _rows_of_tiles(shape, rows):
-        return False
+    if isinstance(rows, int) and rows:
+        height = _height(shape, min(n, shape.columns) or 1)
+        filled = FILLED if n >= shape.columns else NARROW_FILLED
+        if rows < max(height, filled * _rows_of_tiles(height, rows)):
+            return False
     panel = channels * min(n, shape.columns) * shape.dtype.size
     return n > 0 and 0 < channels <= POINTWISE_DEPTH and panel <= PANEL_BYTES
 
@@ -94,10 +98,10 @@ def _low(height: int) -> int:
     return (height + 2) // 2
 
 
-def _rows_of_tiles(shape: TileShape, rows: int) -> int:
+def _rows_of_tiles(height: int, rows: int) -> int:
     """Rows that are computed for so many, those of the last tile again that it shares."""
-    left = rows % shape.rows
-    last = _low(shape.rows) if rows >= shape.rows and left <= _low(shape.rows) else shape.rows
+    left = rows % height
+    last = _low(height) if rows >= height and left <= _low(height) else height
     return rows - left + (last if left else 0)
 
 
@@ -118,15 +122,22 @@ def pack_pointwise(weights: Array, shape: TileShape) -> Packed:
 
 
 def _vectors(shape: TileShape, columns: int) -> list[Vector]:
-    """The vectors that hold so many columns, all equally long: LLVM spills sums of which some are
-    shorter. Of the last, half or less may be stored. Where that would be several stores, it is
-    moved back to end with the columns: those that it shares are computed twice."""
-    lanes = min(shape.lanes, 1 << columns.bit_length() - 1)
-    found = [(first, lanes) for first in range(0, columns - lanes + 1, lanes)]
+    """The vectors that hold so many columns; of the last, fewer lanes may be stored. It is a
+    shorter one where processors slow down for whole ones. Else all are equally long, as LLVM would
+    spill the sums; and where storing it would take several stores, it is moved back to end with the
+    columns, unless it is alone: those that it shares are computed twice."""
+    lanes = min(shape.lanes, _power_of_two(columns))
     rest = columns % lanes
-    if not rest:
-        return found
-    return [*found, (columns - rest if rest & (rest - 1) == 0 else columns - lanes, lanes)]
+    found = [(first, lanes) for first in range(0, columns, lanes)]
+    if rest and lanes * shape.dtype.size >= SLOW_BYTES:
+        found[-1] = (columns - rest, _power_of_two(rest))
+    elif rest & (rest - 1) and columns > lanes:
+        found[-1] = (columns - lanes, lanes)
+    return found
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
 
 
 def _width(shape: TileShape, columns: int) -> int:
@@ -209,7 +220,7 @@ def _emit_tile(b: ir.IRBuilder, panel: _Panel, first: Index, height: int) -> Non
 
     def emit(steps: int) -> None:
         if p.ahead is not None:
-            p.ahead.fetch(steps, steps * p.width * size)
+            p.ahead.fetch(steps, at_once=False)
         rows: list[Value] = []
         base = offset(p.x, seen.get())
         for n in range(height):

@@ -23,11 +23,11 @@ from flowc.ir.dims import Dim
 from flowc.ir.layout import CHANNELS_LAST
 from flowc.ir.lowering import Convolution
 
-# Outputs of a tile along each axis, by window, the fewest first: those whose error is small. Of
+# Outputs of a tile along each axis, by window: those whose error is small, the least one first. Of
 # windows that move by one pixel, then of those that move by two.
 OUTPUTS = {
     (2, 2): ((3, 3),),
-    (3, 3): ((2, 2), (4, 4)),
+    (3, 3): ((2, 2), (4, 4), (3, 3)),
     (4, 4): ((3, 3),),
     (5, 5): ((2, 2),),
     (1, 3): ((1, 2), (1, 4)),

@@ -28,15 +28,19 @@ from llvmlite import ir
 
 from flowc.codegen.llvm.vector_ir import Value, multiply_add
 
-# The positive points, by how many values a polynomial has; of an odd number, 1 is not in a pair.
+# The positive points of pairs, by how many values a polynomial has.
 POINTS: dict[int, tuple[Fraction, ...]] = {
     1: (),
     3: (),
     4: (Fraction(1),),
+    5: (Fraction(3, 2),),
     6: (Fraction(3, 4), Fraction(3, 2)),
     8: (Fraction(1, 2), Fraction(1), Fraction(3, 2)),
     10: (Fraction(3, 8), Fraction(3, 4), Fraction(5, 4), Fraction(2)),
 }
+
+# Of an odd number, the point that is not one of a pair.
+SINGLE = {3: (Fraction(1),), 5: (Fraction(1, 2),)}
 
 Array = np.ndarray[Any, Any]
 Polynomial = tuple[Fraction, ...]  # its coefficients, that of 1 first
@@ -81,14 +85,13 @@ class WinogradAxis:
 
     @property
     def _single(self) -> tuple[Fraction, ...]:
-        """The point that is not one of a pair."""
-        return (Fraction(1),) if self.side > 1 and self.side % 2 else ()
+        return SINGLE.get(self.side, ())
 
-    def _without(self, left_out: Fraction | None) -> Polynomial:
-        """The product of x - a over all points but one."""
+    def _without(self, *left_out: Fraction | None) -> Polynomial:
+        """The product of x - a over all points but some."""
         found: Polynomial = (Fraction(1),)
         for a in self.points:
-            if a != left_out:
+            if a not in left_out:
                 found = _times(found, (-a, Fraction(1)))
         return found
 
@@ -112,14 +115,11 @@ class WinogradAxis:
         *before, infinity = self.input_rows
         alone = 1 + len(self._single)
         found: list[Value] = [_sum(b, row, d) for row in before[:alone]]
-        for row in before[alone::2]:
-            even = [c if not i % 2 else Fraction(0) for i, c in enumerate(row)]
-            odd = [c - e for c, e in zip(row, even)]
-            # The odd part stands in one factor, so that both points share all else.
-            factor = next(c for c in reversed(odd) if c)
-            even_sum = _sum(b, even, d)
-            odd_sum = _sum(b, [c / factor for c in odd], d)
-            found += [_plus(b, even_sum, odd_sum, f) for f in (factor, -factor)]
+        for a in POINTS[self.side]:
+            # Without a, x + a is left of the two: both points share the sums with x and without.
+            others = self._without(a, -a)
+            shared = _sum(b, _times(others, (Fraction(0), Fraction(1))), d), _sum(b, others, d)
+            found += [_plus(b, *shared, factor) for factor in (a, -a)]
         return [*found, _sum(b, infinity, d)]
 
     def emit_output(self, b: ir.IRBuilder, products: Sequence[Value]) -> list[Value]:
@@ -137,14 +137,9 @@ class WinogradAxis:
         for i in range(self.outputs):
             total = {0: first, self.outputs - 1: products[-1]}.get(i)
             if single is not None:
-                total = single if total is None else b.fadd(total, single)
+                total = _plus(b, total, single, self._single[0] ** i)
             for a, parts in zip(POINTS[self.side], sums):
-                part = parts[i % 2]
-                factor = a**i
-                if total is not None:
-                    total = _plus(b, total, part, factor)
-                else:
-                    total = part if factor == 1 else b.fmul(part, _constant(part, factor))
+                total = _plus(b, total, parts[i % 2], a**i)
             found.append(total)
         return found
 
@@ -207,8 +202,10 @@ def _constant(like: Value, x: Fraction) -> ir.Constant:
     return ir.Constant(like.type, [float(x)] * like.type.count)
 
 
-def _plus(b: ir.IRBuilder, total: Value, x: Value, factor: Fraction) -> Value:
-    """total + factor * x."""
+def _plus(b: ir.IRBuilder, total: Value | None, x: Value, factor: Fraction) -> Value:
+    """total + factor * x, of a total that there may not be yet."""
+    if total is None:
+        return x if factor == 1 else b.fmul(x, _constant(x, factor))
     if factor == 1:
         return b.fadd(total, x)
     if factor == -1:

@@ -48,13 +48,13 @@ AHEAD_BYTES = 1024  # of each stream: as many lines as a core can have on their 
 STEPS = 2  # of the inner dimension in an iteration
 
 
-def is_streamed(shape: TileShape, rows: int) -> bool:
+def has_few_rows(shape: TileShape, rows: int) -> bool:
     """Whether the sums of so many rows and two panels fit in the registers, beside a step of both
     panels, as those of a tile do beside one: of so few, a product waits for its weights."""
     return 0 < rows <= (shape.rows - 1) // STREAMS
 
 
-def streamed_source(
+def few_rows_source(
     shape: TileShape,
     rows: int,
     epilogue: EpilogueLines = no_epilogue,
@@ -75,18 +75,18 @@ def streamed_source(
             call_product(product, a, b, c, k, a_stride, c_stride, column_begin, column_end)
         """
     routine = Routine(
-        f"streamed.{rows}.{shape.name}",
+        f"few_rows.{rows}.{shape.name}",
         shape.dtype,
         _KINDS,
         lambda b, values: _emit(b, values, shape, rows),
     )
     finish = epilogue(8, ("0", str(rows)), ("column_begin", "column_end"))
     text = function_text(
-        "streamed", arguments, indented(lines, 4), *finish, bound={"product": routine}
+        "few_rows", arguments, indented(lines, 4), *finish, bound={"product": routine}
     )
     symbols = {"least": least, "call_product": routine_call(shape.dtype, _KINDS)}
     return ContractionSource(
-        "streamed",
+        "few_rows",
         text,
         arguments,
         parts("n", shape.columns),

@@ -9,7 +9,7 @@ from compiled_source import Compiled
 from flowc import dtypes
 from flowc.codegen.cpu.contractions.cluster import contraction_launches
 from flowc.codegen.cpu.packing import pack_gemm_b
-from flowc.codegen.cpu.products.streamed import STEPS, STREAMS, is_streamed, streamed_source
+from flowc.codegen.cpu.products.few_rows import STEPS, STREAMS, few_rows_source, has_few_rows
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tile_sums import CACHE_LINE
 from flowc.codegen.kernels.kernel import Launch
@@ -38,7 +38,7 @@ def test_values(name: str, target: str, rows: int) -> None:
     """Whatever part of a pair of panels there is, and however panels are shared out."""
     dtype, rng = dtypes.as_dtype(name), np.random.default_rng(1)
     shape = cpu_target(target).tile_shape(dtype)
-    kernel = Compiled(streamed_source(shape, rows))
+    kernel = Compiled(few_rows_source(shape, rows))
     for k, n in SIZES:
         a, b = (rng.integers(-9, 9, size).astype(dtype.numpy) for size in ((rows, k), (k, n)))
         for splits in (1, 3):
@@ -56,18 +56,18 @@ def test_chains_are_short() -> None:
     a, b = np.ones((1, k), np.float32), np.ones((k, 1), np.float32)
     b[0] = 2.0**24  # of one chain, no 1 behind it would count
     c = np.zeros((1, 1), np.float32)
-    Compiled(streamed_source(shape, 1))(
+    Compiled(few_rows_source(shape, 1))(
         a, pack_gemm_b(b, shape).array(), c, n=1, k=k, a_stride=k, c_stride=1
     )
     assert c[0, 0] == 2.0**24 + 2 * shape.depth
 
 
-def test_which_products_are_streamed() -> None:
-    for m, entry in [(1, "streamed"), (6, "streamed"), (7, "gemm"), (symbol("m"), "gemm")]:
+def test_which_products_have_few_rows() -> None:
+    for m, entry in [(1, "few_rows"), (6, "few_rows"), (7, "gemm"), (symbol("m"), "gemm")]:
         assert _kernels(m, "x86-64-v4") == [entry]
-    for m, entry in [(2, "streamed"), (3, "gemm")]:
+    for m, entry in [(2, "few_rows"), (3, "gemm")]:
         assert _kernels(m, "x86-64-v3") == [entry]
-    assert not is_streamed(cpu_target("x86-64-v4").tile_shape(dtypes.f32), 0)
+    assert not has_few_rows(cpu_target("x86-64-v4").tile_shape(dtypes.f32), 0)
 
 
 def test_both_panels_are_fetched_ahead() -> None:
