@@ -28,7 +28,8 @@ def work_of(node: Node) -> Work:
     made = sum((v.type.size for v in node.outputs), start=0)
     if changed is not None:  # its other elements stay where they are
         made = sum((v.type.size for v in node.inputs if v is not changed), start=0)
-    whole = any(isinstance(n.lowering, MatMul | Convolution | Reduction | Native) for n in nodes)
+    folds = MatMul | Convolution | Reduction | Native
+    whole = any(isinstance(n.lowering, folds) or n.op.name == "cluster" for n in nodes)
     read = [v for v in dict.fromkeys(node.inputs) if v is not changed]
     moved = sum((_bytes(v) if whole else _bytes(v, made) for v in read), start=0)
     written = [v for i, v in enumerate(node.outputs) if i or changed is None]
@@ -44,6 +45,8 @@ def _bytes(value: Value, most: Dim | None = None) -> Dim:
 
 
 def _operations(node: Node) -> Dim:
+    if node.op.name == "cluster":
+        return work_of(node).operations
     match node.lowering:
         case Elementwise(body) | View(body):
             return node.output.type.size * _primitives(body)

@@ -33,6 +33,7 @@ from flowc.passes.scalar_loops import scalar_loops
 from flowc.passes.simplify import simplify
 from flowc.passes.simplify_control_flow import simplify_control_flow
 from flowc.passes.sink_reshapes import sink_reshapes
+from flowc.passes.stream_products import stream_products
 from flowc.passes.sum_vector_products import sum_vector_products
 
 Pass = Callable[[Computation, Options], Computation]
@@ -67,6 +68,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (lower, "what follows knows core ops only, which say all in their attrs"),
     (scalar_loops, "a loop over scalars is one kernel"),
     (fuse, "one kernel for a group of nodes"),
+    (stream_products, "scores of attention stay in caches"),
     (order_updates, "what is read no more may be changed in place"),
 )
 NAMES = tuple(dict.fromkeys(p.__name__ for p, _ in PIPELINE))

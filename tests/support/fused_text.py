@@ -28,7 +28,8 @@ def uses(c: Computation, target: str = Options().target) -> list[tuple[object, .
     return [
         (x.kernel.key, x.epilogue and x.epilogue.kernel.key, x.ints, x.total, x.errors)
         for node in clusters(c)
-        for x in launches[node]
+        for launch in launches[node]
+        for x in (launch, *launch.calls)
     ]
 
 

@@ -37,9 +37,9 @@ from flowc.plan.planner import make_plan
 _Written = dict[Value, object]
 
 
-def plan_without_code(c: Computation) -> Plan:
+def plan_without_code(c: Computation, options: Options | None = None) -> Plan:
     """The plan of a Computation, whose kernels nobody compiles."""
-    fused = run_passes(c, Options())
+    fused = run_passes(c, options or Options())
     launches = launches_of(fused, target_named("x86-64-v3", exact=False))
     return make_plan(fused, {node: needs_of(found) for node, found in launches.items()})
 

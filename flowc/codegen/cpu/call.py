@@ -11,11 +11,10 @@ from typing import Any
 from llvmlite import ir
 
 from flowc.codegen.driver.frame import RunFrame
+from flowc.codegen.driver.launch import KERNEL_TYPE
 from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.kernels.kernel import Launch
 from flowc_runtime.native.writer import I64, VOID, declare, i64
-
-KERNEL_TYPE = ir.FunctionType(VOID, [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64])
 
 
 def emit_call(frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:

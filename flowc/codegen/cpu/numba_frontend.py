@@ -133,6 +133,16 @@ def _emit_epilogue(b: ir.IRBuilder, values: Sequence[Any]) -> None:
     b.call(address, [table, b.bitcast(ints, I64.as_pointer()), *block])
 
 
+_KERNEL_TYPE = ir.FunctionType(VOID, [BYTE_POINTER.as_pointer(), I64.as_pointer(), I64, I64, I64])
+
+
+def _emit_kernel_call(b: ir.IRBuilder, values: Sequence[Any]) -> None:
+    function, buffers, ints, begin, end = values
+    address = b.bitcast(function, _KERNEL_TYPE.as_pointer())
+    table = b.bitcast(buffers, BYTE_POINTER.as_pointer())
+    b.call(address, [table, b.bitcast(ints, I64.as_pointer()), begin, end, I64(0)])
+
+
 def _bitcast_to(result: Any) -> Any:
     def emit(b: ir.IRBuilder, values: Sequence[Any]) -> Any:
         return b.bitcast(values[0], contexts()[1].get_value_type(result))
@@ -151,6 +161,14 @@ def base_globals() -> dict[str, Any]:
         # Calls an epilogue by its address, with its tables, on a block of rows x columns.
         "call_epilogue": numba_function(
             "call_epilogue", types.void(*[_TEXT] * 3, *[_INT] * 4), _emit_epilogue
+        ),
+        # Calls a kernel by its address, with its tables, for a part of its range. The scratch
+        # memory in its table is the caller's own.
+        "call_kernel": numba_function(
+            "call_kernel", types.void(*[_TEXT] * 3, *[_INT] * 2), _emit_kernel_call
+        ),
+        "address_of": numba_function(
+            "address_of", _INT(_TEXT), lambda b, values: b.ptrtoint(values[0], I64)
         ),
         # Writes a float with at most so many digits, and a zero behind it; how many bytes it has.
         "format_float": numba_function("format_float", _INT(_TEXT, _INT, _F64), _emit_format_float),

@@ -85,6 +85,7 @@ class CpuTarget:
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
         from flowc.codegen.cpu.contractions.cluster import contraction_launches
+        from flowc.codegen.cpu.contractions.streaming import streamed_launches
         from flowc.codegen.cpu.native_kernels import native_launch
         from flowc.codegen.kernels.loops import loop_launch
         from flowc.codegen.kernels.scalar_loops import scalar_launch
@@ -98,6 +99,8 @@ class CpuTarget:
                 return (scalar_launch(node, self),)
             case "matmul" | "convolution":
                 return contraction_launches(node, self)
+            case "stream":
+                return streamed_launches(node, self)
             case kind:
                 raise InternalError(f"no kernels for a cluster of kind {kind}")
 

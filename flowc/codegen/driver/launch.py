@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES, NULL
-from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
+from flowc.codegen.kernels.kernel import INTERPRETER, CalledPart, Launch, Operand
 from flowc.codegen.packed import Packed
 from flowc.codegen.target import Target
 from flowc.errors import InternalError
@@ -27,12 +28,11 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Symbol, ceildiv, symbols_of
 from flowc.ir.lowering import own_class
 from flowc.plan.plan import ALIGNMENT, DEVICE, HOST, Region, Run
-from flowc_runtime.native.writer import I64, declare, i64
+from flowc_runtime.native.writer import I64, VOID, declare, i64
 
 WORTH_WAKING = 32  # chunks of all kernels of a run
-EPILOGUE_TYPE = ir.FunctionType(
-    ir.VoidType(), [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64, I64]
-)
+KERNEL_TYPE = ir.FunctionType(VOID, [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64])
+EPILOGUE_TYPE = ir.FunctionType(VOID, [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64, I64])
 
 
 def workers_of(launches: Iterable[Launch]) -> int | None:
@@ -61,6 +61,14 @@ class _DeviceTables(_Tables):
         with frame.b.goto_entry_block():
             self.buffers = frame.b.bitcast(words, BYTES.as_pointer())
             self.ints = frame.b.gep(words, [i64(buffers)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Nested:
+    """The tables of what a kernel calls: of its epilogue, and of other kernels."""
+
+    epilogue: _Tables
+    called: tuple[tuple[_Tables, _Nested], ...] = ()
 
 
 class Launcher:
@@ -117,16 +125,39 @@ class Launcher:
             tables = _DeviceTables(frame, len(launch.operands), len(launch.ints) + 1)
         elif frame.loops:
             tables = _Tables(frame, len(launch.operands), len(launch.ints) + 1)
-        epilogue = launch.epilogue
-        if epilogue is not None:
-            if frame.loops:
-                late = _Tables(frame, len(epilogue.operands), len(epilogue.ints))
-            self._fill(region, step, launch, late, epilogue.operands, epilogue.ints, late)
-        assert len(launch.operands) == len(launch.kernel.buffers), launch.kernel.source
-        ints = [*launch.ints, ceildiv(launch.scratch, ALIGNMENT) * ALIGNMENT]
-        self._fill(region, step, launch, tables, launch.operands, ints, late)
+        if launch.epilogue is not None and frame.loops:
+            late = self._late_tables(launch)
+        called = tuple(self._called(region, step, x) for x in launch.calls)
+        self._fill_both(region, step, launch, tables, _Nested(late, called))
         self.target.emit_call(frame, launch, tables.buffers, tables.ints)
         self._after(launch)
+
+    def _late_tables(self, launch: Launch) -> _Tables:
+        """Tables of its own for the epilogue of a launch."""
+        epilogue = launch.epilogue
+        if epilogue is None:
+            return self.late_tables
+        return _Tables(self.frame, len(epilogue.operands), len(epilogue.ints))
+
+    def _called(self, region: Region, step: Run, launch: Launch) -> tuple[_Tables, _Nested]:
+        """The tables of a kernel that another one calls."""
+        assert not launch.errors and not launch.sizes, launch.kernel.source
+        tables = _Tables(self.frame, len(launch.operands), len(launch.ints) + 1)
+        nested = _Nested(self._late_tables(launch))
+        self._fill_both(region, step, launch, tables, nested)
+        return tables, nested
+
+    def _fill_both(
+        self, region: Region, step: Run, launch: Launch, tables: _Tables, nested: _Nested
+    ) -> None:
+        """Writes the tables of a kernel and of its epilogue."""
+        epilogue = launch.epilogue
+        if epilogue is not None:
+            late = nested.epilogue
+            self._fill(region, step, launch, late, epilogue.operands, epilogue.ints, nested)
+        assert len(launch.operands) == len(launch.kernel.buffers), launch.kernel.source
+        ints = [*launch.ints, ceildiv(launch.scratch, ALIGNMENT) * ALIGNMENT]
+        self._fill(region, step, launch, tables, launch.operands, ints, nested)
 
     def _fill(
         self,
@@ -136,13 +167,13 @@ class Launcher:
         tables: _Tables,
         operands: Sequence[Operand],
         ints: Sequence[Dim],
-        late: _Tables,
+        nested: _Nested,
     ) -> None:
         """Writes the two tables of a kernel; in a loop, what is always the same outside of it."""
         frame, b = self.frame, self.frame.b
 
         def write_pointer(i: int, operand: Operand) -> None:
-            pointer = self._operand(region, step, launch, operand, late)
+            pointer = self._operand(region, step, launch, operand, nested)
             b.store(pointer, frame.element(tables.buffers, i))
 
         def write_int(i: int, dim: Dim) -> None:
@@ -151,7 +182,7 @@ class Launcher:
         changing_operands = list(enumerate(operands))
         changing_ints = list(enumerate(ints))
         if frame.loops:
-            fixed = [i for i, o in changing_operands if self._is_fixed(region, step, o)]
+            fixed = [i for i, o in changing_operands if self._is_fixed(region, step, launch, o)]
             early = [i for i, d in changing_ints if self._is_early(d)]
             with b.goto_block(self.prologue), frame.scope():
                 # What later blocks computed is not there yet.
@@ -173,7 +204,7 @@ class Launcher:
         is_given = symbols_of(dim).keys() <= self.first_env.keys()
         return is_given and self.first_limits.of(dim) <= WORD
 
-    def _is_fixed(self, region: Region, step: Run, operand: Operand) -> bool:
+    def _is_fixed(self, region: Region, step: Run, launch: Launch, operand: Operand) -> bool:
         """Whether an operand has one address throughout the run."""
         if isinstance(operand, Value):
             return self.memory.is_fixed(region.place_of(operand))
@@ -181,19 +212,23 @@ class Launcher:
         if isinstance(operand, str) and operand == "scratch" and not on_device:
             return step.late_scratch is None
         if isinstance(operand, str) and operand in ("scratch", "workspace"):
-            return step.workspace is None or self.memory.is_fixed(step.workspace)
+            if step.workspace is None:
+                return True
+            return self.memory.is_fixed(step.workspace) and self._is_early(launch.workspace_offset)
         return True
 
     def _operand(
-        self, region: Region, step: Run, launch: Launch, operand: Operand, late: _Tables
+        self, region: Region, step: Run, launch: Launch, operand: Operand, nested: _Nested
     ) -> Any:
-        frame, b = self.frame, self.frame.b
+        b = self.frame.b
         on_device = step.node in self.memory.plan.on_device
         memory = self.memory.on(DEVICE if on_device else HOST)
         if isinstance(operand, Value):
             return memory.pointer(region.place_of(operand))
         if isinstance(operand, np.ndarray | Packed):
             return memory.weight(operand)
+        if isinstance(operand, CalledPart):
+            return self._part(launch.calls[operand.call], operand, nested)
         match operand:
             case "scratch" | "workspace" if on_device:
                 # A grid of no threads needs none.
@@ -205,22 +240,40 @@ class Launcher:
             case "scratch" if not on_device:
                 return self.memory.scratch()
             case "workspace" if step.workspace is not None:
-                return memory.pointer(step.workspace)
+                start = memory.pointer(step.workspace)
+                offset = launch.workspace_offset
+                return start if offset == 0 else b.gep(start, [self.frame.dim(offset)])
+            case "streamed":
+                return NULL
             case "interpreter":
-                return b.bitcast(frame.interpreter, BYTES)
+                return b.bitcast(self.frame.interpreter, BYTES)
             case "status":
                 return b.bitcast(self.status, BYTES)
             case "sizes" if launch.sizes:
                 return b.bitcast(self.found, BYTES)
             case "epilogue" if launch.epilogue is not None:
                 key = launch.epilogue.kernel.key
-                return b.bitcast(declare(frame.module, key, EPILOGUE_TYPE), BYTES)
+                return b.bitcast(declare(self.frame.module, key, EPILOGUE_TYPE), BYTES)
             case "epilogue_buffers":
-                return b.bitcast(late.buffers, BYTES)
+                return b.bitcast(nested.epilogue.buffers, BYTES)
             case "epilogue_ints":
-                return b.bitcast(late.ints, BYTES)
+                return b.bitcast(nested.epilogue.ints, BYTES)
             case _:
                 raise InternalError(f"a kernel of {step.node!r} has no operand {operand}")
+
+    def _part(self, called: Launch, operand: CalledPart, nested: _Nested) -> Any:
+        """The address of a kernel that another one calls, or of one of its tables."""
+        tables, own = nested.called[operand.call]
+        match operand.part:
+            case "function":
+                found = declare(self.frame.module, called.kernel.key, KERNEL_TYPE)
+            case "buffers":
+                found = tables.buffers
+            case "ints":
+                found = tables.ints
+            case "epilogue_buffers":
+                found = own.epilogue.buffers
+        return self.frame.b.bitcast(found, BYTES)
 
     def _after(self, launch: Launch) -> None:
         frame, b = self.frame, self.frame.b

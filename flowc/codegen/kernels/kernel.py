@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,7 +29,22 @@ SCRATCH, WORKSPACE, STATUS, SIZES = "scratch", "workspace", "status", "sizes"
 INTERPRETER = "interpreter"
 # An epilogue's function and its tables, for the kernel that calls it.
 EPILOGUE, EPILOGUE_BUFFERS, EPILOGUE_INTS = "epilogue", "epilogue_buffers", "epilogue_ints"
-Operand = Value | np.ndarray | Packed | str
+# Memory that the kernel which calls another one names in that one's table.
+STREAMED = "streamed"
+
+
+@dataclass(frozen=True, slots=True)
+class CalledPart:
+    """What a kernel that calls others by their addresses is given of one of them: `call` is its
+    number among the `calls` of the launch."""
+
+    Name = Literal["function", "buffers", "ints", "epilogue_buffers"]
+
+    call: int
+    part: Name
+
+
+Operand = Value | np.ndarray | Packed | str | CalledPart
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +139,10 @@ class Launch:
     `operands`, one a buffer: values of the Computation, constant arrays, packed ones (weights in
     the layout that the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER. `sizes`:
     the data-dependent sizes that it writes; `scratch` is in bytes per worker, `workspace` in bytes
-    for the whole cluster. `errors`: the faults it may report, in the order of their numbers;
-    `fault`: their class. `lanes`: how many threads of a GPU walk one step of the range together.
+    for the whole cluster, from `workspace_offset` on. `errors`: the faults it may report, in the
+    order of their numbers; `fault`: their class. `lanes`: how many threads of a GPU walk one step
+    of the range together. `calls`: what the kernel calls for parts of their ranges, which report no
+    faults and know of STREAMED memory.
     """
 
     kernel: Kernel
@@ -141,6 +158,8 @@ class Launch:
     nodes: tuple[str, ...] = ()
     epilogue: Epilogue | None = None
     lanes: int = 1
+    workspace_offset: Dim = 0
+    calls: tuple[Launch, ...] = ()
 
     @property
     def chunks(self) -> int | None:
@@ -154,9 +173,10 @@ class Launch:
     @property
     def memory(self) -> tuple[Dim, Dim]:
         """The bytes that it needs for each worker, and beside those."""
-        return self.scratch, self.workspace
+        return self.scratch, self.workspace_offset + self.workspace
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The kernel that is launched, and the one that it calls."""
-        return (self.kernel,) if self.epilogue is None else (self.kernel, self.epilogue.kernel)
+        """The kernel that is launched, and those that it calls."""
+        own = (self.kernel,) if self.epilogue is None else (self.kernel, self.epilogue.kernel)
+        return (*own, *(kernel for x in self.calls for kernel in x.kernels))

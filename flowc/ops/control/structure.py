@@ -62,7 +62,8 @@ read_sizes = define(
 )
 
 # One fused group of nodes: `body` is a Computation whose parameters are the inputs, `kind` what
-# becomes of it: loop, matmul, convolution or native.
+# becomes of it: loop, matmul, convolution or native; scalar, whose body holds a loop, or stream,
+# whose body holds the clusters of a chain.
 cluster = define(
     "cluster",
     "_Cluster(inputs: Tin; body: func, kind: string, Tin: list(type), Tout: list(type))"

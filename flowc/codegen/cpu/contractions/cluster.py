@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from flowc.codegen.cpu.target import CpuTarget
 
 
-def contraction_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
-    """The kernels of a cluster of kind `matmul` or `convolution`."""
+def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> tuple[Launch, ...]:
+    """The kernels of a cluster of kind `matmul` or `convolution`. `block_rows`: as those of
+    `matmul_launches`."""
     body: Computation = node.attrs["body"]
     inner = product_in(body)
     outer = {p.output: v for p, v in zip(body.parameters, node.inputs)}
@@ -39,7 +40,7 @@ def contraction_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
     finish = _finish(node, body, inner, target, shape)
     lowering = inner.lowering
     if isinstance(lowering, MatMul):
-        return matmul_launches(node, inner, lowering, outer, shape, finish)
+        return matmul_launches(node, inner, lowering, outer, shape, finish, block_rows)
     return Convolved(node, inner, outer, shape, finish, target).launches()
 
 

@@ -77,9 +77,10 @@ def launch_of(
     finish: BlockFinish | None,
     workspace: Dim = 0,
 ) -> Launch:
-    """A launch from operands and ints by argument name."""
+    """A launch from operands and ints by argument name. `parts` of blocks are what is best for
+    them, where that is not given."""
     names = [a.name for a in source.arguments[:-2]]
-    ints = {**ints, "parts": parts_of_blocks(source, ints)}
+    ints = {"parts": parts_of_blocks(source, ints), **ints}
     operands |= {a.name: a.name for a in _EPILOGUE_ARGUMENTS}
     tasks = parse_dim(source.tasks, ints)
     return Launch(
@@ -87,7 +88,7 @@ def launch_of(
         tuple(operands[a.name] for a in source.arguments if a.is_pointer),
         tuple(ints[n] for n, a in zip(names, source.arguments) if not a.is_pointer),
         tasks,
-        _tasks_worth_a_thread(node, tasks),
+        tasks_worth_a_thread(node, tasks),
         scratch=source.scratch_bytes,
         workspace=workspace,
         errors=finish.errors if finish is not None else (),
@@ -96,7 +97,7 @@ def launch_of(
     )
 
 
-def _tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
+def tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
     """How many of a launch's tasks make a chunk: a small product is not shared among threads. To
     read a byte of weights takes as long as a multiplication: few rows wait for them."""
     inner = product_in(node.attrs["body"])

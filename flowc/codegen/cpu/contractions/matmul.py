@@ -26,6 +26,7 @@ from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, product
 from flowc.ir.lowering import MatMul
+from flowc.passes.analysis.products import entries_and_rows
 
 
 def matmul_launches(
@@ -35,17 +36,16 @@ def matmul_launches(
     outer: dict[Value, Value],
     shape: TileShape,
     finish: BlockFinish,
+    block_rows: int = 0,
 ) -> tuple[Launch, ...]:
+    """`block_rows`: of a block that is not cut into parts, where the run computes the right operand
+    (0: what is best for the product alone)."""
     *left, b = (outer[v] for v in inner.inputs)
-    (*a_batch, a0, a1), (*b_batch, b0, b1) = left[0].dims, b.dims
-    m = a1 if lowering.transpose_a else a0
+    *b_batch, b0, b1 = b.dims
     n, k = (b0, b1) if lowering.transpose_b else (b1, b0)
-    batch = product(inner.output.dims[:-2])
-    a_step: Dim = 0 if product(a_batch) == 1 else m * k
+    batch, m = entries_and_rows(lowering, left[0], b, inner.output)
     shared_b = product(b_batch) == 1
-    if shared_b and not lowering.transpose_a:
-        # One right operand for the whole batch: its entries are more rows.
-        m, batch, a_step = m * product(a_batch), 1, 0
+    a_step: Dim = 0 if batch == 1 or product(left[0].dims[:-2]) == 1 else m * k
     panels = ceildiv(n, shape.columns) * shape.columns
     ints: dict[str, Dim] = {
         "batch": batch,
@@ -56,10 +56,17 @@ def matmul_launches(
         "a_batch": a_step,
         "b_batch": 0 if shared_b else panels * k,
     }
+    if block_rows:
+        ints["parts"] = 1
     names = LeftOperand(lowering.pieces)
     ints |= dict(zip(names.sizes, (v.dims[-1] for v in left)))
     source = gemm_source(
-        GemmSpec(shape, transpose_a=lowering.transpose_a, pieces=lowering.pieces),
+        GemmSpec(
+            shape,
+            transpose_a=lowering.transpose_a,
+            pieces=lowering.pieces,
+            block_rows=0 if block_rows == shape.block_rows else block_rows,
+        ),
         finish.hook,
         name="gemm_transposed" if lowering.transpose_a else "gemm",
         extra=finish.extra,
@@ -103,6 +110,6 @@ def matmul_launches(
     if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
         operands = {"x": left[0], "weights": WORKSPACE, "y": node.outputs[0]}
         ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": ints["b_batch"]}
-        source = pointwise_source(shape, 0, finish.hook, extra=finish.extra)
+        source = pointwise_source(shape, 0, finish.hook, extra=finish.extra, block_rows=block_rows)
         return (pack, launch_of(node, source, operands, ints, finish, workspace))
     return (pack, launch_of(node, source, operands | {"b": WORKSPACE}, ints, finish, workspace))

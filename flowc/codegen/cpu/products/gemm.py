@@ -43,7 +43,8 @@ class GemmSpec:
     `a_offset` and `b_offset` say where batch entry `batch_index` starts in A and in packed B, in
     elements: expressions over `batch_index` and the index arguments. The default strides are the
     arguments `a_batch` and `b_batch` (0 where an operand is shared by all entries). A of several
-    `pieces` is neither transposed nor a batch.
+    `pieces` is neither transposed nor a batch. `block_rows`: of a block, at most, where not
+    all that have room are gathered.
     """
 
     shape: TileShape
@@ -51,6 +52,7 @@ class GemmSpec:
     pieces: int = 1
     a_offset: str = "batch_index * a_batch"
     b_offset: str = "batch_index * b_batch"
+    block_rows: int = 0
 
 
 def gemm_source(
@@ -87,11 +89,11 @@ def gemm_source(
         name,
         arguments,
         indented(block_pointer(shape), 4),
-        indented(block_bounds(shape), 4),
+        indented(block_bounds(shape, spec.block_rows), 4),
         each_block(shape, "batch_index", operands),
         *finish,
     )
-    tasks = f"batch * {block_count(shape, 'm')}"
+    tasks = f"batch * {block_count(shape, 'm', spec.block_rows)}"
     symbols = block_symbols(shape, 2, spec.transpose_a, spec.pieces)
     cut = row_cut(shape, "m")
     return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols, cut)

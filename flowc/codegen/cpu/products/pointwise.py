@@ -252,10 +252,11 @@ def pointwise_source(
     *,
     name: str = "pointwise_conv",
     extra: Sequence[Argument] = (),
+    block_rows: int = 0,
 ) -> ContractionSource:
     """y[batch, m, n] = x[batch, m, channels] x weights[batch, channels, n], packed by
     `pack_pointwise`: what a window of one pixel makes of it. `rest`: the columns behind the last
-    whole panel.
+    whole panel. `block_rows`: of a task, by default as many as stay in the first caches.
 
     Arguments: `x, weights, y` and the pointers of `extra`; `batch m n channels parts c_stride`;
     `x_batch w_batch` (elements from one batch entry to the next); the indices of `extra`; `begin,
@@ -264,7 +265,7 @@ def pointwise_source(
     sizes = ["batch", "m", "n", "channels", "parts", "c_stride", "x_batch", "w_batch"]
     arguments = arguments_of(shape, "x weights y", sizes, extra)
     height = _height(shape, rest or shape.columns)
-    rows = max(1, POINTWISE_ROWS // height) * height
+    rows = block_rows or max(1, POINTWISE_ROWS // height) * height
     routine = Routine(
         f"pointwise.{shape.name}.{rest}",
         shape.dtype,
