@@ -144,8 +144,10 @@ class _Tiling:
 
     def most_tiles(self, width: Dim) -> int:
         """Tiles of a task, which share a row evenly."""
-        if not isinstance(width, int) or not width:
-            return TILES if width else 1
+        if not isinstance(width, int):
+            return TILES
+        if width == 0:
+            return 1
         needed = -(-width // self.tile)
         return -(-needed // -(-needed // TILES))
 
