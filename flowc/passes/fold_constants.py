@@ -2,6 +2,7 @@
 
 In: any Computation. Out: nodes whose inputs are all constants become constants, by the NumPy
 reference of their record; values whose elements are known sizes become constants or `sizes` nodes.
+Sizes that such a node defines are those of its results.
 Not folded are results that would be much larger than their inputs, those beyond the memory budget
 of a sweep, and ops on halves that TensorFlow rounds several times, since references round once.
 """
@@ -17,10 +18,11 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.builder import NEVER_FOLDED, Builder, holds_sizes, rounds_otherwise
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import lone_symbol
 from flowc.ir.lowering import Structural
 from flowc.ir.op import call_reference
 from flowc.ir.rewrite import Rewriter, refined, rewrite_nodes
-from flowc.ir.types import is_repeated
+from flowc.ir.types import TensorType, is_repeated
 from flowc.options import Options
 
 # A folded result may have so many times the bytes of its inputs, and so many more: weights that are
@@ -92,9 +94,9 @@ def _fold(b: Rewriter, node: Node, room: _Room | None) -> Value | Sequence[Value
     arrays = [v.constant for v in node.inputs if v.constant is not None]
     if node.op.reference is None or node.after or len(arrays) < len(node.inputs):
         return None
-    if not all(t.is_static for t in node.types) or rounds_otherwise(node):
+    if not _sizes_follow(node) or rounds_otherwise(node):
         return None
-    grown = sum(int(t.size) * t.dtype.size for t in node.types)
+    grown = sum(int(t.size) * t.dtype.size for t in node.types if t.is_static)
     if grown > GROWTH_LIMIT + GROWTH * sum(a.nbytes for a in arrays):
         return None
     filled = sum(a.nbytes for a in arrays if is_repeated(a))  # references may hold these in full
@@ -109,9 +111,21 @@ def _fold(b: Rewriter, node: Node, room: _Room | None) -> Value | Sequence[Value
     if room is not None and not room.take(sum(map(_text_bytes, results))):
         return None
     return [
-        b.const(np.asarray(r, t.dtype.numpy).reshape(t.static_dims), t.dtype)
+        b.const(np.asarray(r, t.dtype.numpy).reshape(_dims_of(r, t)), t.dtype)
         for r, t in zip(results, node.types)
     ]
+
+
+def _sizes_follow(node: Node) -> bool:
+    """Whether the results say all sizes that are not known: those that the node defines, each
+    of which is a dim of an output."""
+    own = {size for size, _ in node.sizes}
+    open_dims = {d for t in node.types for d in t.dims if not isinstance(d, int)}
+    return {lone_symbol(d) for d in open_dims} == own
+
+
+def _dims_of(result: Any, type: TensorType) -> tuple[int, ...]:
+    return type.static_dims if type.is_static else np.shape(result)
 
 
 def _text_bytes(result: Any) -> int:

@@ -36,8 +36,8 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
 
 def load(
     sess: Any,
-    tags: Iterable[str],
-    export_dir: str | os.PathLike[str],
+    tags: Iterable[str] | None = None,
+    export_dir: str | os.PathLike[str] | None = None,
     import_scope: str | None = None,
     **saver_kwargs: Any,
 ) -> Any:
@@ -46,8 +46,14 @@ def load(
 
     Raises `OSError` where there is no model, or what is none, `RuntimeError` where no graph has
     just these tags, `ValueError` where the values of variables are not there, `InvalidModelError`
-    (`DataLossError`) for a damaged model.
+    (`DataLossError`) for a damaged model, `TypeError` without tags and folder.
     """
+    if tags is None or export_dir is None:
+        raise TypeError(
+            "load() missing required arguments: it is TensorFlow 1's load(sess, tags, export_dir), "
+            "which restores a SavedModel into a session. To read one without a session, as "
+            "TensorFlow 2's load(export_dir) does, call flowc.load_graph(export_dir)"
+        )
     from flowc.importer.import_meta_graph import saved_meta_graphs
     from flowc.importer.main_operation import main_operation_of
 

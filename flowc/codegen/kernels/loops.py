@@ -13,7 +13,8 @@ In: a cluster of elementwise ops, views and reductions. Out: a Launch. Three for
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import cast
 
 from flowc.codegen.kernels.builder import (
     LOCAL,
@@ -36,10 +37,13 @@ from flowc.codegen.kernels.reducing import Reducing, full_index
 from flowc.codegen.kernels.row_folds import RowFolds
 from flowc.codegen.kernels.row_stages import kept_values, stages_of
 from flowc.codegen.target import Target
+from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, minimum, product, symbol
 from flowc.ir.lowering import Reduction
 from flowc.ir.scalar import held_dtype
+
+PART_ROWS = 512  # rows of a column that are added up before their sum joins that of the others
 
 
 def loop_launch(node: Node, target: Target) -> Launch:
@@ -255,6 +259,7 @@ def _columns(r: Reducing, target: Target) -> Launch:
     by_column = dict(zip(columns, unravel(column, tuple(r.full[d] for d in columns))))
     kept_index = tuple((by_outer | by_column)[d] for d in r.kept)
     kinds = {n: r.accumulator_dtype(n) for n in reductions}
+    rounded = _rounded_sums(reductions, kinds, product(apart))
     scratch = 0
     with nest.loop("p", int_name("begin"), int_name("end")):
         extents = [*(r.full[d] for d in outer), blocks]
@@ -262,36 +267,48 @@ def _columns(r: Reducing, target: Target) -> Launch:
         start = nest.named("start", int_sum((block, f"o{len(outer)}")))
         stop = nest.declare("stop", int_sum("start", block))
         nest.assign("stop", int_op("smaller", stop, nest.size(width)))
-        for i, n in enumerate(reductions):
-            nest.body.append(Carve(f"a{i}", kinds[n], int_number(scratch)))
+        sums = {f"a{i}": n for i, n in enumerate(reductions)}
+        wholes = {f"whole{i}": n for i, n in enumerate(reductions) if n in rounded}
+        for name, n in (sums | wholes).items():
+            nest.body.append(Carve(name, kinds[n], int_number(scratch)))
             scratch += block * max(8, kinds[n].size)
         place = int_sum("i", "-start")
         with nest.loop("i", start, stop):
-            for i, n in enumerate(reductions):
-                nest.store(f"a{i}", place, r.neutral(n, kinds[n]))
+            for name, n in (sums | wholes).items():
+                nest.store(name, place, r.neutral(n, kinds[n]))
         row = symbol(f"{LOCAL}r", product(apart))
         of_run = symbol(f"{LOCAL}k", product(run))
         index = full_index(r, kept_index, [*unravel(row, apart), *unravel(of_run, run)])
-        rows = nest.loop("r", int_number(0), nest.size(product(apart)))
-        with rows, nest.loop("i", start, stop):
-            if run:
-                parts = {n: Name(f"part{i}", kinds[n]) for i, n in enumerate(reductions)}
-                for n, part in parts.items():
-                    nest.declare(part.name, r.neutral(n, part.dtype))
-                folds = RowFolds(r, parts, product(run))
-                with nest.loop("k", int_number(0), nest.size(product(run))):
+        with _parts_of_rows(r, product(apart), bool(rounded)) as rows:
+            with rows, nest.loop("i", start, stop):
+                if run:
+                    parts = {n: Name(f"part{i}", kinds[n]) for i, n in enumerate(reductions)}
                     for n, part in parts.items():
-                        x = r.prepared(n, index)
-                        folds.join(n, part, x)
-                        folds.look(n, x)
-                folds.settle()
-            for i, n in enumerate(reductions):
-                x = Name(f"part{i}", kinds[n]) if run else r.prepared(n, index)
-                before = nest.let(Load(f"a{i}", place, kinds[n]))
-                nest.store(f"a{i}", place, nest.let(r.combine(n, before, x)))
+                        nest.declare(part.name, r.neutral(n, part.dtype))
+                    folds = RowFolds(r, parts, product(run))
+                    with nest.loop("k", int_number(0), nest.size(product(run))):
+                        for n, part in parts.items():
+                            x = r.prepared(n, index)
+                            folds.join(n, part, x)
+                            folds.look(n, x)
+                    folds.settle()
+                for i, n in enumerate(reductions):
+                    x = Name(f"part{i}", kinds[n]) if run else r.prepared(n, index)
+                    before = nest.let(Load(f"a{i}", place, kinds[n]))
+                    nest.store(f"a{i}", place, nest.let(r.combine(n, before, x)))
+            if rounded:
+                with nest.loop("i", start, stop):
+                    for i, n in enumerate(reductions):
+                        if n in rounded:
+                            before = nest.let(Load(f"whole{i}", place, kinds[n]))
+                            part = nest.let(Load(f"a{i}", place, kinds[n]))
+                            whole = nest.let(r.combine(n, before, part))
+                            nest.store(f"whole{i}", place, whole)
+                            nest.store(f"a{i}", place, r.neutral(n, kinds[n]))
         with nest.loop("i", start, stop):
             for i, n in enumerate(reductions):
-                total = nest.let(Load(f"a{i}", place, kinds[n]))
+                name = f"whole{i}" if n in rounded else f"a{i}"
+                total = nest.let(Load(name, place, kinds[n]))
                 c.rows[n.output] = (r.row_index(n.output, kept_index), r.finished(n, total))
             for value in body.results:
                 index = r.row_index(value, kept_index)
@@ -300,3 +317,27 @@ def _columns(r: Reducing, target: Target) -> Launch:
     cost = body_cost(body).element * block
     grain = r.choices.grain(cost, product(r.full[a] for a in r.axes))
     return c.launch(target, r.node.outputs, total, grain, scratch, r.node)
+
+
+def _rounded_sums(
+    reductions: Sequence[Node], kinds: Mapping[Node, DType], rows: Dim
+) -> frozenset[Node]:
+    """The sums that a chain of so many rows would round too often: what is small beside the sum of
+    all rows before is lost."""
+    if isinstance(rows, int) and rows <= 2 * PART_ROWS:
+        return frozenset()
+    sums = (n for n in reductions if cast(Reduction, n.lowering).combine == "add")
+    return frozenset(n for n in sums if kinds[n].is_floating or kinds[n].is_complex)
+
+
+@contextmanager
+def _parts_of_rows(r: Reducing, rows: Dim, cut: bool) -> Iterator[AbstractContextManager[None]]:
+    """The loop over all rows, or over those of a part, of which the caller adds up the sums."""
+    nest = r.c.nest
+    if not cut:
+        yield nest.loop("r", int_number(0), nest.size(rows))
+        return
+    with nest.loop("part", int_number(0), nest.size(rows), PART_ROWS):
+        last = nest.declare("last", int_sum("part", PART_ROWS))
+        nest.assign("last", int_op("smaller", last, nest.size(rows)))
+        yield nest.loop("r", int_name("part"), last)

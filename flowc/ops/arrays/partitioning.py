@@ -244,6 +244,7 @@ positions = define(
     examples=(
         "i32[6]=[0,1,1,2,0,1]; index=1, num_partitions=3",
         "i32[3,2]=[0,1,1,2,0,1]; index=1, num_partitions=3",
+        "i32[3,5]~index7; index=4, num_partitions=7",
     ),
 )
 

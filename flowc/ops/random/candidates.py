@@ -363,5 +363,6 @@ compute_accidental_hits = define(
     examples=(
         "i64[3,2]=[[0,5],[7,2],[19,3]] i64[5]=[5,3,5,0,9]; num_true=2",
         "i64[2,1]=[[1],[2]] i64[3]=[4,5,6]; num_true=1",
+        "i64[4,2]~index7 i64[3]=[5,0,2]; num_true=2",
     ),
 )

@@ -1,27 +1,45 @@
-"""Sets in the rows of tensors, dense, sparse or ragged: unions and the like, sizes, counts.
+"""Sets in the rows of tensors, dense or sparse: unions and the like, and sizes.
 
-In: the last dim of a tensor holds sets, or numbers that are counted. Out: host steps that give
-sparse tensors [n, rank], their values in ascending order, or counts. Invariant: groups of both
-operands have the same sizes.
+In: the last dim of a tensor holds sets. Out: sparse tensors [n, rank], the values of a set in
+ascending order, of dense numbers by a native kernel, else by host steps; or how many elements each
+set has. Invariant: groups of both operands have the same sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import product
 from flowc.ir.inference import Inference
+from flowc.ir.lowering import Decompose, Lowering, Native
+from flowc.ir.op import define
 from flowc.ir.types import Dims
-from flowc.ops.host_ops import host_op
+from flowc.ops.arrays.shapes import append_sized
+from flowc.ops.host_ops import host, host_op
 from flowc.ops.sparse.sparse_places import check_places, check_sparse
 
 Array = np.ndarray[Any, Any]
 Group = tuple[int, ...]
-TYPES = "{i8, i16, i32, i64, u8, u16, string}"
+NUMBERS = "i8, i16, i32, i64, u8, u16"
+TYPES = f"{{{NUMBERS}, string}}"
+IN_FIRST, IN_SECOND = 1, 2  # where an element of both operands is
+TOO_FEW_DIMS = "Invalid input set1 rank {rank}, expected at least 2"
+OTHER_GROUPS = "Mismatched group shapes of the sets"
+KEPT = {  # a bit for each sum of these whose elements an operation keeps
+    "a-b": 1 << IN_FIRST,
+    "b-a": 1 << IN_SECOND,
+    "intersection": 1 << (IN_FIRST | IN_SECOND),
+    "union": 1 << IN_FIRST | 1 << IN_SECOND | 1 << (IN_FIRST | IN_SECOND),
+}
 CHANGES: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
     "a-b": lambda a, b: a - b,
     "b-a": lambda a, b: b - a,
@@ -39,7 +57,7 @@ def _checked_change(name: str) -> Callable[[set[Any], set[Any]], set[Any]]:
 
 def _dense_sets(x: Array) -> tuple[dict[Group, set[Any]], Group]:
     if x.ndim < 2:
-        raise InvalidArgumentError(f"Invalid input set1 rank {x.ndim}, expected at least 2")
+        raise InvalidArgumentError(TOO_FEW_DIMS.format(rank=x.ndim))
     sizes = x.shape[:-1]
     return {at: set(x[at].tolist()) for at in np.ndindex(*sizes)}, sizes
 
@@ -59,9 +77,7 @@ def _changed(
     change: Callable[[set[Any], set[Any]], set[Any]], dtype: DType,
 ) -> list[Array]:  # fmt: skip
     if a[1] != b[1]:
-        raise InvalidArgumentError(
-            f"Mismatched group shapes {list(a[1])} vs. {list(b[1])} of the sets"
-        )
+        raise InvalidArgumentError(f"{OTHER_GROUPS} {list(a[1])} vs. {list(b[1])}")
     places: list[Group] = []
     values: list[Any] = []
     most = 0
@@ -117,28 +133,159 @@ def _infer_operation(name: str) -> Callable[[Inference], list[Dims]]:
         if name == "SparseToSparse":
             check_sparse(c, 0, 1, 2)
             second = 3
-        if name != "DenseToDense":
-            check_sparse(c, second, second + 1, second + 2)
+        check_sparse(c, second, second + 1, second + 2)
         return _result_dims(c, c.dims(0)[1] if second == 3 else c.rank(0))
 
     return infer
 
 
+def _infer_dense(c: Inference) -> list[Dims]:
+    for i in range(2):
+        if c.rank(i) < 2:
+            built = f"Shape must be at least rank 2 but is rank {c.rank(i)}"
+            raise c.fail(TOO_FEW_DIMS.format(rank=c.rank(i)), built=built)
+    c.match_dims(c.dims(0)[:-1], c.dims(1)[:-1], OTHER_GROUPS)
+    if not c.builds and str(c.attrs["set_operation"]).lower() not in CHANGES:
+        raise c.fail(f"Invalid set_operation {c.attrs['set_operation']}.")
+    return _dense_results(c)
+
+
+def _dense_results(c: Inference) -> list[Dims]:
+    *groups, n = c.dims(0)
+    count = c.fresh("n", product(groups) * (n + c.dims(1)[-1]))
+    return [(count, c.rank(0)), (count,), (c.rank(0),)]
+
+
+def sorted_sets_kernel(
+    a: Any, b: Any, places: Any, values: Any, most: Any, sizes: Any,
+    kept: int, groups: int, n: int, m: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """Sets of ascending rows: goes through both rows of a group at once. `places` [n, 2]: the group
+    of each element, and its place there."""
+    count = 0
+    largest = 0
+    for group in range(groups):
+        first = count
+        i = group * n
+        j = group * m
+        while i < (group + 1) * n or j < (group + 1) * m:
+            found = 3
+            if j == (group + 1) * m:
+                found = 1
+            elif i == (group + 1) * n:
+                found = 2
+            elif a[i] < b[j]:
+                found = 1
+            elif b[j] < a[i]:
+                found = 2
+            value = b[j] if found == 2 else a[i]
+            while i < (group + 1) * n and a[i] == value:
+                i += 1
+            while j < (group + 1) * m and b[j] == value:
+                j += 1
+            if (kept >> found) & 1 == 1:
+                places[2 * count] = group
+                places[2 * count + 1] = count - first
+                values[count] = value
+                count += 1
+        if count - first > largest:
+            largest = count - first
+    most[0] = largest
+    sizes[0] = count
+
+
+def _in_order(b: Builder, rows: Value) -> Value:
+    descending, _ = b.top_k(b.invert(rows), b.scalar_size(rows.dims[-1]))
+    return b.invert(descending)
+
+
+def _build_dense(b: Builder, node: Node) -> Sequence[Value]:
+    """Sorts the rows, by which a kernel finds what both have in one pass."""
+    rows = [x if x.dims[-1] == 1 else _in_order(b, x) for x in node.inputs]
+    indices, values, shape = node.types
+    types = (indices.with_dims((indices.dims[0], 2)), values, shape.with_dims((1,)))
+    kept = {"kept": KEPT[node.attrs["set_operation"].lower()]}
+    places, found, most = append_sized(b, "sorted_sets", rows, kept, types, node.sizes).outputs
+    groups = b.sizes(node.inputs[0].dims[:-1], dtypes.i64)
+    if len(node.inputs[0].dims) > 2:
+        flat, place = b.split(np.int32(1), places, num_split=2)
+        axes = b.unravel_index(b.reshape(flat, (indices.dims[0],)), groups)
+        places = b.concat(b.transpose(axes, np.array([1, 0], np.int32)), place, np.int32(1))
+    return [places, found, b.concat(groups, most, np.int32(0))]
+
+
+def _lower_dense(node: Node) -> Lowering:
+    if node.inputs[0].type.dtype is dtypes.string:
+        return host(_dense_dense, "DenseToDenseSetOperation")
+    return Decompose(_build_dense)
+
+
+def _reference(a: Array, b: Array, *, set_operation: str) -> list[Array]:
+    dtype = dtypes.as_dtype(a.dtype)
+    return _changed(_dense_sets(a), _dense_sets(b), _checked_change(set_operation), dtype)
+
+
 _SETTINGS = f"set_operation: string, validate_indices: bool = True, T: {TYPES}"
 _SPARSE = "set{0}_indices: i64, set{0}_values: T, set{0}_shape: i64"
+_RESULTS = "result_indices: i64, result_values: T, result_shape: i64"
+
+define(
+    "dense_to_dense_sets",
+    f"DenseToDenseSetOperation(set1: T, set2: T; {_SETTINGS}) -> {_RESULTS}",
+    infer=_infer_dense,
+    lowering=_lower_dense,
+    reference=_reference,
+    examples=(
+        "i32[2,3,5]~small i32[2,3,4]~small; set_operation='a-b'",
+        "i64[3,4]~small i64[3,6]~small; set_operation='b-a'",
+        "u8[3,7]~small u8[3,7]~small; set_operation='intersection'",
+        "i16[1,9]~small i16[1,3]~small; set_operation='union'",
+        "i8[4,0] i8[4,2]; set_operation='union'",
+        "u16[2,0,3] u16[2,0,2]; set_operation='a-b'",
+    ),
+)
+
+
+def _infer_sorted(c: Inference) -> list[Dims]:
+    indices, values, _ = _dense_results(c)
+    return [(indices[0], 2), values, (1,)]
+
+
+def _lower_sorted(node: Node) -> Lowering:
+    a, b = node.inputs
+    *groups, n = a.dims
+    arguments = (node.attrs["kept"], product(groups), n, b.dims[-1])
+    return Native(sorted_sets_kernel, arguments=arguments)
+
+
+def _sorted_sets(a: Array, b: Array, *, kept: int) -> list[Array]:
+    operation = next(name for name, bits in KEPT.items() if bits == kept)
+    rows, others = (x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) for x in (a, b))
+    places, values, shape = _reference(rows, others, set_operation=operation)
+    return [places, values, shape[1:]]
+
+
+define(
+    "sorted_sets",
+    f"_SortedSets(set1: T, set2: T; kept: int, T: {{{NUMBERS}}})"
+    " -> (places: i64, values: T, most: i64)",
+    infer=_infer_sorted,
+    lowering=_lower_sorted,
+    reference=_sorted_sets,
+    examples=(
+        "i32[2,3]=[1,2,2,5,6,7] i32[2,2]=[2,3,-1,7]; kept=14",
+        "u8[1,2,2]=[1,2,3,3] u8[1,2,1]=[2,9]; kept=2",
+        "T[9,1]~small T[9,1]~small; kept=14",
+    ),
+)
+
 for _tf_name, _inputs, _function in (
-    ("DenseToDense", "set1: T, set2: T", _dense_dense),
     ("DenseToSparse", f"set1: T, {_SPARSE.format(2)}", _dense_sparse),
     ("SparseToSparse", f"{_SPARSE.format(1)}, {_SPARSE.format(2)}", _sparse_sparse),
 ):
     host_op(
-        {
-            "DenseToDense": "dense_to_dense_sets",
-            "DenseToSparse": "dense_to_sparse_sets",
-            "SparseToSparse": "sparse_to_sparse_sets",
-        }[_tf_name],
-        f"{_tf_name}SetOperation({_inputs}; {_SETTINGS}) -> result_indices: i64,"
-        " result_values: T, result_shape: i64",
+        "dense_to_sparse_sets" if _tf_name == "DenseToSparse" else "sparse_to_sparse_sets",
+        f"{_tf_name}SetOperation({_inputs}; {_SETTINGS}) -> {_RESULTS}",
         _function,
         infer=_infer_operation(_tf_name),
     )
@@ -173,233 +320,3 @@ host_op(
     _set_size,
     infer=_infer_size,
 )
-
-
-# -- counts
-
-
-def _check_numbers(values: Array) -> None:
-    if np.any(values < 0):
-        raise InvalidArgumentError("Input values must all be non-negative")
-
-
-def _counted(
-    rows: Array, values: Array, weights: Array, shape: Sequence[int], binary: bool, dtype: DType
-) -> Array:
-    """How often, or with what weights, each number occurs in each row; those that have no
-    place there are left out."""
-    if weights.size and weights.size != values.size:
-        raise InvalidArgumentError("Input indices and weights must have the same size.")
-    if shape[1] < 0:
-        raise InvalidArgumentError(f"size ({shape[1]}) must be non-negative")
-    found = np.zeros(shape, dtype.numpy)
-    kept = (values >= 0) & (values < shape[1])
-    if binary:
-        found[rows[kept], values[kept]] = 1
-    else:
-        own = weights.reshape(-1)[kept] if weights.size else 1
-        np.add.at(found, (rows[kept], values[kept]), own)
-    return found
-
-
-def _sparse_bincount(
-    inputs: Sequence[Any], types: Sequence[DType], *, binary_output: bool
-) -> list[Array]:
-    indices, values, sizes, size, weights = inputs
-    flat = len(sizes) == 1
-    if flat:
-        _check_numbers(values)  # TensorFlow leaves negative ones out of the counts of rows
-    outside = np.flatnonzero(np.any((indices < 0) | (indices >= sizes), axis=1))
-    if len(outside):
-        at = outside[0]
-        raise InvalidArgumentError(
-            f"Sparse index tuple indices[{at}, :] = {indices[at].tolist()} is out of bounds"
-        )
-    rows = np.zeros(len(values), np.int64) if flat else indices[:, 0]
-    count = 1 if flat else int(sizes[0])
-    found = _counted(rows, values, weights, (count, int(size)), binary_output, types[0])
-    return [found[0] if flat else found]
-
-
-def _size_of(c: Inference, i: int) -> Any:
-    c.need_rank(i, 0)
-    known = c.content(i)
-    if known is None:
-        return c.fresh("size")
-    size = known[()]
-    if isinstance(size, (int, np.integer)):
-        if size < 0:
-            raise c.fail(f"size ({size}) must be non-negative")
-        return int(size)
-    return size
-
-
-def _infer_sparse_bincount(c: Inference) -> Dims:
-    check_sparse(c, 0, 1, 2)
-    size = _size_of(c, 3)
-    return (size,) if c.dims(2)[0] == 1 else (c.fresh("rows"), size)
-
-
-host_op(
-    "sparse_bincount",
-    "SparseBincount(indices: i64, values: Tidx, dense_shape: i64, size: Tidx, weights: T; Tidx:"
-    " {i32, i64}, T: {i32, i64, f32, f64}, binary_output: bool = False) -> output: T",
-    _sparse_bincount,
-    infer=_infer_sparse_bincount,
-)
-
-
-def _rows_of(splits: Array, count: int) -> Array:
-    if splits[0] != 0:
-        raise InvalidArgumentError(f"Splits must start with 0, not with {splits[0]}")
-    if splits[-1] != count:
-        raise InvalidArgumentError(
-            f"Splits must end with the number of values, got {splits[-1]} instead of {count}"
-        )
-    lengths = np.diff(splits)
-    if np.any(lengths < 0):
-        raise InvalidArgumentError(f"Splits must not decrease, got {splits.tolist()}")
-    return np.repeat(np.arange(len(splits) - 1), lengths)
-
-
-def _ragged_bincount(
-    inputs: Sequence[Any], types: Sequence[DType], *, binary_output: bool
-) -> list[Array]:
-    splits, values, size, weights = inputs
-    values = values.reshape(-1)
-    _check_numbers(values)
-    rows = _rows_of(splits, len(values))
-    shape = (len(splits) - 1, int(size))
-    return [_counted(rows, values, weights, shape, binary_output, types[0])]
-
-
-def _infer_ragged_bincount(c: Inference) -> Dims:
-    c.need_rank(0, 1)
-    if c.dims(0)[0] == 0:
-        raise c.fail("Splits must be non-empty")
-    return (c.dims(0)[0] - 1, _size_of(c, 2))
-
-
-host_op(
-    "ragged_bincount",
-    "RaggedBincount(splits: i64, values: Tidx, size: Tidx, weights: T; Tidx: {i32, i64}, T: {i32,"
-    " i64, f32, f64}, binary_output: bool = False) -> output: T",
-    _ragged_bincount,
-    infer=_infer_ragged_bincount,
-)
-
-
-def _sparse_counts(
-    rows: Iterator[tuple[int, int, Any]], count: int, flat: bool, dtype: DType, settings: Any
-) -> list[Array]:
-    """(row, number, weight) of each number as a sparse tensor of sums."""
-    least, most, binary = settings
-    sums: dict[tuple[int, int], Any] = {}
-    largest = 0
-    for row, number, weight in rows:
-        if number < 0:
-            raise InvalidArgumentError("Input values must all be non-negative")
-        if most >= 0 and number >= most:
-            continue
-        largest = max(largest, number + 1)
-        sums[row, number] = 1 if binary else sums.get((row, number), 0) + weight
-    width = most if most > 0 else max(largest, least, 0)
-    order = sorted(sums)
-    places = np.array([place[1:] if flat else place for place in order], np.int64)
-    return [
-        places.reshape(len(order), 1 if flat else 2),
-        np.array([sums[place] for place in order], dtype.numpy),
-        np.array([width] if flat else [count, width], np.int64),
-    ]
-
-
-def _weights(weights: Array, values: Array, name: str = "values") -> list[Any]:
-    if not weights.size:
-        return [1] * values.size
-    if weights.shape != values.shape:
-        raise InvalidArgumentError(
-            f"Weights and {name} must have the same shape. Weight shape: {list(weights.shape)}; "
-            f"{name} shape: {list(values.shape)}"
-        )
-    return weights.reshape(-1).tolist()
-
-
-def _dense_count(
-    inputs: Sequence[Any], types: Sequence[DType], *, minlength: int, maxlength: int,
-    binary_output: bool,
-) -> list[Array]:  # fmt: skip
-    values, weights = map(np.asarray, inputs)
-    if values.ndim not in (1, 2):
-        raise InvalidArgumentError(
-            f"Input must be a 1 or 2-dimensional tensor. Got: {list(values.shape)}"
-        )
-    flat = values.ndim == 1
-    table = values.reshape(1, -1) if flat else values
-    rows = np.repeat(np.arange(len(table)), table.shape[1]).tolist()
-    triples = zip(rows, table.reshape(-1).tolist(), _weights(weights, values, "data"))
-    return _sparse_counts(
-        iter(triples), len(table), flat, types[1], (minlength, maxlength, binary_output)
-    )
-
-
-def _sparse_count(
-    inputs: Sequence[Any], types: Sequence[DType], *, minlength: int, maxlength: int,
-    binary_output: bool,
-) -> list[Array]:  # fmt: skip
-    indices, values, sizes, weights = inputs
-    if not len(sizes) or indices.shape != (len(values), len(sizes)):
-        raise InvalidArgumentError(
-            f"Sparse indices of shape {list(indices.shape)} do not fit {len(values)} values and a"
-            f" dense shape of {len(sizes)} dims"
-        )
-    if np.any((indices < 0) | (indices >= sizes)):
-        raise InvalidArgumentError(f"Sparse indices outside of the dense shape {sizes.tolist()}")
-    flat = len(sizes) == 1
-    rows = [0] * len(values) if flat else indices[:, 0].tolist()
-    triples = zip(rows, values.tolist(), _weights(weights, values))
-    count = 1 if flat else int(sizes[0])
-    return _sparse_counts(
-        iter(triples), count, flat, types[1], (minlength, maxlength, binary_output)
-    )
-
-
-def _ragged_count(
-    inputs: Sequence[Any], types: Sequence[DType], *, minlength: int, maxlength: int,
-    binary_output: bool,
-) -> list[Array]:  # fmt: skip
-    splits, values, weights = inputs[0].reshape(-1), inputs[1].reshape(-1), inputs[2].reshape(-1)
-    if len(splits) < 2:
-        raise InvalidArgumentError("Must provide at least 2 elements for the splits argument")
-    rows = _rows_of(splits, len(values)).tolist()
-    triples = zip(rows, values.tolist(), _weights(weights, values))
-    return _sparse_counts(
-        iter(triples), len(splits) - 1, False, types[1], (minlength, maxlength, binary_output)
-    )
-
-
-def _rank_of_sparse(c: Inference) -> Any:
-    check_sparse(c, 0, 1, 2)
-    return c.dims(2)[0]
-
-
-def _infer_counts(c: Inference, rank: Any) -> list[Dims]:
-    count = c.fresh("n")
-    return [(count, rank), (count,), (rank,)]
-
-
-_COUNTS = (
-    "T: {i32, i64}, minlength: int >= -1 = -1, maxlength: int >= -1 = -1, binary_output: bool,"
-    " output_type: {i32, i64, f32, f64}"
-)
-for _word, _inputs, _function, _rank in (
-    ("Dense", "values: T", _dense_count, lambda c: c.rank(0)),
-    ("Sparse", "indices: i64, values: T, dense_shape: i64", _sparse_count, _rank_of_sparse),
-    ("Ragged", "splits: i64, values: T", _ragged_count, lambda c: 2),
-):
-    host_op(
-        f"{_word.lower()}_counts",
-        f"{_word}CountSparseOutput({_inputs}, weights: output_type; {_COUNTS}) ->"
-        " output_indices: i64, output_values: output_type, output_dense_shape: i64",
-        _function,
-        infer=lambda c, rank=_rank: _infer_counts(c, rank(c)),
-    )

@@ -74,11 +74,13 @@ def _kernels() -> KernelCache:
 
 
 def _convolved(
-    x: Any, w: Any, strides: Any, dilations: Any, padding: Any, target: str, threads: int
-) -> tuple[Any, set[str]]:
-    """The result behind an epilogue, and the names of the kernels."""
+    x: Any, w: Any, strides: Any, dilations: Any, padding: Any, target: str, threads: int,
+    dims: Any = None,
+) -> tuple[Any, set[str]]:  # fmt: skip
+    """The result behind an epilogue, and the names of the kernels. `dims`: of the image, where some
+    of them only the run knows."""
     b = Builder()
-    image = b.parameter("x", tensor_type(dtypes.as_dtype(x.dtype), x.shape))
+    image = b.parameter("x", tensor_type(dtypes.as_dtype(x.dtype), dims or x.shape))
     attrs = {"strides": (1, *strides, 1), "dilations": (1, *dilations, 1), **padding}
     convolve = b.conv2d if x.ndim == 4 else b.conv3d
     y = b.add(convolve(image, b.const(w), **attrs), b.const(np.arange(w.shape[-1], dtype=w.dtype)))
@@ -106,6 +108,20 @@ def test_few_inputs_are_read_where_the_rows_of_the_image_are(outputs: int, targe
 )
 def test_groups_of_few_outputs_read_the_rows_of_the_image(outputs: int, target: str) -> None:
     _check(GROUPED, outputs, target, "grouped_conv")
+
+
+@pytest.mark.parametrize("outputs", [3, 40])
+def test_sizes_of_images_may_be_known_to_the_run_only(outputs: int) -> None:
+    """Steps of two make sizes of which a program does not know whether they are 0."""
+    rng = np.random.default_rng(outputs)
+    w = rng.integers(-4, 5, (5, 5, 3, outputs)).astype(np.float32)
+    sizes = (symbol("n"), symbol("h"), symbol("w"), 3)
+    for size, strides in (((1, 31, 46), (1, 1)), ((2, 18, 61), (2, 2))):
+        x = rng.integers(-4, 5, (*size, 3)).astype(np.float32)
+        found, names = _convolved(x, w, strides, (1, 1), SAME, "native", 1, sizes)
+        known, _ = _convolved(x, w, strides, (1, 1), SAME, "native", 1)
+        np.testing.assert_array_equal(found, known)
+        assert {"planar_conv", "line_conv"} & names
 
 
 def test_elements_in_few_sums_are_not_moved_to_planes() -> None:

@@ -27,7 +27,7 @@ def test_what_is_refused() -> None:
         (lambda: r.SparseDenseCwiseAdd(**sparse, dense=np.ones((3, 5), "f4")), "broadcasts dense"),
         (
             lambda: r.DenseToDenseSetOperation(set1=SETS, set2=SETS[:1], set_operation="union"),
-            "Mismatched group shapes",
+            "Dimension 0 in both shapes must be equal, but are 2 and 1",
         ),
         (
             lambda: r.DenseToDenseSetOperation(set1=SETS, set2=SETS, set_operation="xor"),
