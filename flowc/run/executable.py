@@ -18,7 +18,7 @@ from numpy import empty
 
 from flowc import dtypes, errors
 from flowc.codegen.compiled import CompiledProgram
-from flowc.codegen.link.jit import load_objects
+from flowc.codegen.link.loaded import load_objects
 from flowc.codegen.string_table import Texts
 from flowc.errors import (
     DeadlineExceededError,
