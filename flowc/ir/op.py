@@ -24,15 +24,15 @@ from flowc.errors import (
     InvalidModelError,
 )
 from flowc.ir.cached_property import cached_property
-from flowc.ir.capability import Capability
-from flowc.ir.lowering import Lowering
-from flowc.ir.mark_access import MarkAccess
 from flowc.ir.signature import REQUIRED, Arg, OpSignature, parse_signature
 from flowc.ir.types import Dims, TensorType
 
 if TYPE_CHECKING:
+    from flowc.ir.capability import Capability
     from flowc.ir.computation import Node
     from flowc.ir.inference import Inference
+    from flowc.ir.lowering import Lowering
+    from flowc.ir.mark_access import MarkAccess
 
 Attrs = Mapping[str, Any]
 P = ParamSpec("P")

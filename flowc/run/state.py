@@ -8,7 +8,7 @@ process, and no two nodes the same stream.
 from __future__ import annotations
 
 import hashlib
-import secrets
+import os
 import sys
 import threading
 from collections import ChainMap
@@ -120,7 +120,7 @@ def first_states(
 def _chosen(name: str, seed: int | None) -> np.ndarray:
     """[counter, its upper half, key]: the counter starts at 0."""
     if seed is None:
-        drawn = secrets.token_bytes(16)
+        drawn = os.urandom(16)
     else:
         drawn = hashlib.sha256(f"{seed} {name}".encode()).digest()[:16]
     return np.array([0, *np.frombuffer(drawn, "<i8")], np.int64)
