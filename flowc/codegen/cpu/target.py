@@ -81,19 +81,22 @@ class CpuTarget:
             )
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
-        from flowc.codegen.cpu.contractions.cluster import contraction_launches
-        from flowc.codegen.cpu.native_kernels import native_launch
-        from flowc.codegen.kernels.loops import loop_launch
-        from flowc.codegen.kernels.scalar_loops import scalar_launch
-
-        match node.attrs["kind"]:
+        match node.attrs["kind"]:  # each imports what makes its kernels, and nothing of others
             case "loop":
+                from flowc.codegen.kernels.loops import loop_launch
+
                 return (loop_launch(node, self),)
             case "native":
+                from flowc.codegen.cpu.native_kernels import native_launch
+
                 return (native_launch(node),)
             case "scalar":
+                from flowc.codegen.kernels.scalar_loops import scalar_launch
+
                 return (scalar_launch(node, self),)
             case "matmul" | "convolution":
+                from flowc.codegen.cpu.contractions.cluster import contraction_launches
+
                 return contraction_launches(node, self)
             case kind:
                 raise InternalError(f"no kernels for a cluster of kind {kind}")
