@@ -35,10 +35,10 @@ from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import time_left, traced_by
 from flowc.run.remembered_calls import form_of_array
 from flowc.run.state import RunState
-from flowc.run.traces import Trace, tells
 
 if TYPE_CHECKING:
     from flowc.run.partial_runs import PartialRun
+    from flowc.run.traces import Trace
 
 CLOSED = "Attempted to use a closed Session."
 
@@ -231,6 +231,8 @@ class Session:
         feeds = feed_dict or {}
         timeout = self._timeout
         if options is not None:
+            from flowc.run.traces import tells  # late: hardly any run is traced
+
             if run_metadata is not None and tells(options):
                 return self._run_with_metadata(fetches, feeds, options, run_metadata)
             if options.timeout_in_ms:
@@ -295,6 +297,7 @@ class Session:
     def _run_with_metadata(self, fetches: Any, feeds: Any, options: Any, run_metadata: Any) -> Any:
         """A traced run, which fills in a `RunMetadata`."""
         from flowc.run.step_stats import metadata_of_run  # late: who needs no message does without
+        from flowc.run.traces import Trace
 
         trace = Trace()
         if options.trace_level:

@@ -20,14 +20,14 @@ import numpy as np
 from flowc.codegen.forks import keepers
 from flowc.graph import Graph
 from flowc.graph.lazy_graph import UntouchedGraph
-from flowc.graph.signature import MainOperation
 from flowc.ir.host_run import CancelToken, HostFunctions, HostRun, HostStates
-from flowc.ir.program_spec import VariableSpec
 from flowc.run.variables import HeldVariables
 from flowc_runtime.machine import memory_of_machine
 
 if TYPE_CHECKING:
     from flowc.extract.program import OutputName
+    from flowc.graph.signature import MainOperation
+    from flowc.ir.program_spec import VariableSpec
 
 
 class RunState:
