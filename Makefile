@@ -100,7 +100,8 @@ rows: $(DEV_INSTALLED) ## write docs/tf1-rows.md from the programs of its rows
 bench: $(DEV_INSTALLED) $(if $(filter peers,$(BENCH)),$(PEERS_INSTALLED)) ## how fast compiled code is; BENCH=peers: beside others
 	FLOWC_PEERS_PYTHON=$(PEERS_VENV)/bin/python $(BIN)/python benchmarks/run.py $(BENCH)
 
-stub: $(DEV_INSTALLED) ## write what editors read of the public API
+stub: $(DEV_INSTALLED) ## write where op records are, and what editors read of the public API
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/pages/record_index.py
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/pages/api_stub.py
 
 coverage: $(DEV_INSTALLED) ## write docs/coverage.md, which names of TensorFlow are there

@@ -1,10 +1,10 @@
 """First results of models in new processes, with an empty cache and a full one, beside other trees
-of flowc: `compile_times.py [--beside TREE]... [--rounds N] FOLDER...`.
+of flowc: `compile_times.py [--beside TREE]... [--rounds N] [--cached] FOLDER...`.
 
 A folder holds a case of `benchmarks/peers` (`graph.pb`, `case.json`, `case.npz`) or a model with
 `ref_case0.npz`. Printed are seconds from opening the model to its first result, what that imports
 included: processor time and on the clock, the least of the rounds. Trees take turns. Python finds
-its byte code, as it does of what is installed.
+its byte code, as it does of what is installed. `--cached`: rounds with a full cache alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -56,18 +57,25 @@ def first_result(tree: Path, folder: Path, cache: str, bytecode: str, threads: i
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def measure(trees: list[Path], folder: Path, bytecode: str, rounds: int, threads: int) -> Any:
-    """{(state, tree): [processor, clock]}, the least of the rounds."""
+def measure(
+    trees: list[Path], folder: Path, bytecode: str, rounds: int, threads: int, is_cold: bool
+) -> Any:
+    """{(state, tree): [processor, clock]}, the least of the rounds. `is_cold`: with an empty cache,
+    too."""
     found: dict[tuple[str, Path], list[list[float]]] = {}
-    for tree in trees:  # once before: byte code is written
-        with tempfile.TemporaryDirectory() as cache:
-            first_result(tree, folder, cache, bytecode, threads)
-    for _ in range(rounds):
-        for tree in trees:
-            with tempfile.TemporaryDirectory() as cache:
-                for state in ("cold", "cached"):
-                    times = first_result(tree, folder, cache, bytecode, threads)
-                    found.setdefault((state, tree), []).append(times)
+    with ExitStack() as folders:
+        caches = {tree: folders.enter_context(tempfile.TemporaryDirectory()) for tree in trees}
+        for _ in range(2):  # once before: byte code is written, and then it is found
+            for tree in trees:
+                first_result(tree, folder, caches[tree], bytecode, threads)
+        for _ in range(rounds):
+            for tree in trees:
+                times = first_result(tree, folder, caches[tree], bytecode, threads)
+                found.setdefault(("cached", tree), []).append(times)
+                if is_cold:
+                    with tempfile.TemporaryDirectory() as cache:
+                        times = first_result(tree, folder, cache, bytecode, threads)
+                    found.setdefault(("cold", tree), []).append(times)
     return {key: [min(column) for column in zip(*rows)] for key, rows in found.items()}
 
 
@@ -77,13 +85,15 @@ def main() -> None:
     parser.add_argument("--beside", action="append", default=[], type=Path)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--cached", action="store_true")
     given = parser.parse_args()
     trees = [ROOT, *(tree.resolve() for tree in given.beside)]
     with tempfile.TemporaryDirectory() as bytecode:
         for folder in given.folders:
-            found = measure(trees, folder.resolve(), bytecode, given.rounds, given.threads)
+            asked = given.rounds, given.threads, not given.cached
+            found = measure(trees, folder.resolve(), bytecode, *asked)
             for (state, tree), (processor, clock) in sorted(found.items(), key=lambda x: x[0][0]):
-                print(f"{folder.name:24} {state:6} {processor:6.2f} {clock:6.2f}  {tree}")
+                print(f"{folder.name:24} {state:6} {processor:6.3f} {clock:6.3f}  {tree}")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-import flowc.ops  # noqa: F401 - the op records
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
 from flowc.compiler import Report, compile_computation

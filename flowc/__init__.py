@@ -8,8 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from flowc.codegen.forks import watch_forks
-
 _MODULES = ("compat", "dtypes", "errors", "extending")
 
 
@@ -24,6 +22,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _find(name: str) -> Any:
+    from flowc.codegen.forks import watch_forks
+
     watch_forks()  # a name may be asked for while another thread forks
     if name in _MODULES:
         return import_module(f"flowc.{name}")

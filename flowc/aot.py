@@ -35,7 +35,7 @@ from flowc.codegen.link.weights_file import (
     WeightsFile,
     checksum_of,
 )
-from flowc.codegen.llvm.compile import Processor
+from flowc.codegen.llvm.processor import Processor
 from flowc.errors import UnsupportedError, UsageError
 from flowc.files.safe_write import (
     check_place,

@@ -8,7 +8,6 @@ Python built-in that callers would otherwise expect. `code` (FLnnnn) is stable a
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -295,6 +294,8 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 3, least: float = 
     """`did you mean 'a' or 'b'?`, or None when nothing known is near. `least`: how like the name,
     0 to 1, a known one has to be. What differs in case alone comes first, then what the name is the
     beginning of, if 0.5 is like enough."""
+    from difflib import get_close_matches  # late: a process without faults does without
+
     names = list(dict.fromkeys(known))
     folded = name.casefold()
     begun: list[str] = []
@@ -302,7 +303,7 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 3, least: float = 
         begun = [n for n in names if n.casefold().startswith(folded)]
     near = [n for n in names if n.casefold() == folded]
     near += sorted(begun, key=len)[:most]
-    near += difflib.get_close_matches(name, names, n=most, cutoff=least)
+    near += get_close_matches(name, names, n=most, cutoff=least)
     shown = list(dict.fromkeys(near))[:most]
     return f"did you mean {' or '.join(repr(n) for n in shown)}?" if shown else None
 

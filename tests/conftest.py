@@ -19,8 +19,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     """Defines the op records, which builders and IR texts name, core ops too: what `own_registry`
     takes back must not be all of them, which a first compilation defines."""
-    importlib.import_module("flowc.ops")
     importlib.import_module("flowc.ir.core_ops")
+    importlib.import_module("flowc.ops").all_ops()
 
 
 @pytest.fixture

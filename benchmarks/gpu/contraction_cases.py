@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import flowc.ops  # noqa: F401
 from flowc import dtypes
 from flowc.codegen.cuda.contractions import contraction_launches
 from flowc.codegen.cuda.images import device_text

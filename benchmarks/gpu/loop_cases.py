@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-import flowc.ops  # noqa: F401
 from flowc import dtypes
 from flowc.codegen.cuda.images import device_text
 from flowc.codegen.cuda.kernel import DeviceKernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from flowc.errors import did_you_mean
@@ -135,7 +135,7 @@ def not_provided(names: Mapping[str, Any], name: str, owner: str) -> str:
 @cache
 def tensorflow_names() -> dict[str, frozenset[str]]:
     """The public names of each namespace of TensorFlow 1: `tf`, `tf.nn`, ..."""
-    text = files("flowc.api").joinpath("tensorflow_names.txt").read_text()
+    text = Path(__file__).with_name("tensorflow_names.txt").read_text()
     found: dict[str, frozenset[str]] = {}
     for paragraph in text.replace("\n  ", " ").splitlines():
         path, _, names = paragraph.partition(": ")

@@ -5,7 +5,8 @@
 
 The header holds the key, the metadata, and the size and checksum of every part: SHA-256 of code,
 CRC32C of weights. Reading gives None for anything that is not exactly what was written. What was
-read stays as it is, whatever happens to the file.
+read stays as it is, whatever happens to the file; of an entry of `MAPPED` bytes or more the weights
+are mapped, not copied, and nobody but flowc, which replaces files whole, may change those.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ MAGIC = b"FLOWC\x00\x00\x01"
 PREFIX = struct.Struct("<8sQ32s")
 PAGE = mmap.PAGESIZE
 HEADER_LIMIT = 1 << 28
+MAPPED = 4 << 20
 
 
 def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
@@ -71,7 +73,7 @@ def read_entry(path: Path, key: str) -> CompiledProgram | None:
         file = PlainFile(path)
         if file.status.st_uid != os.getuid():
             return None
-        whole = file.read(0, len(file))
+        whole = file.mapped() if len(file) >= MAPPED else file.read(0, len(file))
     except NotFoundError:
         return None
     except (FlowcError, OSError, ValueError) as error:

@@ -24,6 +24,7 @@ from flowc.cache.disk import DiskCache
 from flowc.cache.weight_digests import WeightDigests
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.codegen.forks import keepers
+from flowc.codegen.link.loaded import as_images
 from flowc.codegen.target import Kept, Target
 from flowc.codegen.targets import target_named
 from flowc.files.cache_folder import cache_folder, digest, toolchain
@@ -161,7 +162,7 @@ def find_program(
             program = disk.load(key)
             if program is None:
                 program = compile_it()
-                disk.store(key, program)
+                disk.store(key, as_images(program))
     return program
 
 

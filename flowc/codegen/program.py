@@ -34,7 +34,8 @@ from flowc.codegen.kernels.alike import AlikeLaunches
 from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.kernels.launch_divisors import with_divisors_of_launch
 from flowc.codegen.kernels.launch_sizes import is_small, with_sizes_of_launch
-from flowc.codegen.llvm.compile import Processor, compile_module
+from flowc.codegen.llvm.compile import compile_module
+from flowc.codegen.llvm.processor import Processor
 from flowc.codegen.packed import Packed
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Kept, Target, made_anew

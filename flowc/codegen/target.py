@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flowc.codegen.kernels.kernel import Kernel, Launch
     from flowc.codegen.kernels.loop_choices import LoopChoices
     from flowc.codegen.kernels.nest import LoopNest
-    from flowc.codegen.llvm.compile import Processor
+    from flowc.codegen.llvm.processor import Processor
     from flowc.ir.computation import Computation, Node
 
 

@@ -18,7 +18,7 @@ from flowc.extending.kernels import settings_of
 from flowc.files.cache_folder import digest
 from flowc.ir.computation import Node
 from flowc.ir.lowering import SYMBOL, Host, Native, ObjectFunctions, plain_attr
-from flowc.ir.op import all_ops
+from flowc.ir.op import defined_ops
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def linked_symbols(program: CompiledProgram) -> Mapping[str, tuple[str, Path]]:
 
 
 def _all_linked() -> Iterator[LinkedKernel | LinkedFunctions]:
-    for op in all_ops():
+    for op in defined_ops():
         lowering = op.lowering
         linked = lowering.object if isinstance(lowering, Host) else lowering
         if isinstance(linked, LinkedKernel | LinkedFunctions):

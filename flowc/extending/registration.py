@@ -21,7 +21,7 @@ from flowc.extending.stamps import stamp_of
 from flowc.ir.capability import ALL, known_names
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Op, all_ops, define
+from flowc.ir.op import Op, define, defined_ops
 from flowc.ir.signature import OpSignature, parse_signature
 from flowc.ops import tf_names, tf_op
 
@@ -227,7 +227,7 @@ def registered(op_type: str) -> tuple[Op, Kernels]:
 
 def registered_ops() -> dict[str, Kernels]:
     """The kernels of all ops that are not flowc's own, by op type."""
-    found = ((op.tf_name, kernels_of(op)) for op in all_ops())
+    found = ((op.tf_name, kernels_of(op)) for op in defined_ops())
     return {name: kernels for name, kernels in found if kernels is not None}
 
 

@@ -102,6 +102,16 @@ class PlainFile:
             )
         return view.toreadonly()
 
+    def mapped(self) -> memoryview:
+        """All bytes, where the system has them: nothing is copied, and processes share them. For
+        files that are only ever replaced whole: what is written into this one is seen, and to read
+        what is cut off it ends the process. Raises `InvalidModelError` where it cannot be mapped.
+        """
+        try:
+            return memoryview(mmap.mmap(self.descriptor, 0, access=mmap.ACCESS_READ))
+        except (OSError, ValueError) as error:
+            raise InvalidModelError(f"{self.name}: {error}") from None
+
     def _memory(self, start: int, size: int) -> FileMemory | bytearray:
         if size < min(SMALL, len(self)):
             return bytearray(size)

@@ -14,7 +14,6 @@ from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.graph.attr_faults import attr_fault
 from flowc.graph.attrs import AttrPlaceholder
 from flowc.graph.control_types import control_flow_signature
-from flowc.ir.lowering import Extracted
 from flowc.ir.signature import REQUIRED, Arg, OpSignature
 
 if TYPE_CHECKING:
@@ -95,6 +94,8 @@ def resolve_attr(value: Any, outer: Mapping[str, Any]) -> Any:
 
 def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -> dict[str, Any]:
     """A node's attrs as its record has them: strings as text, lists as tuples, known names only."""
+    from flowc.ir.lowering import Extracted  # late, as above
+
     found: dict[str, Any] = {}
     for name, definition in record.signature.attrs.items():
         if name not in attrs:

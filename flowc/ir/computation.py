@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, Symbol
-from flowc.ir.lowering import Lowering
 from flowc.ir.op import Op, op_named
 from flowc.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from flowc.ir.lowering import Lowering
 
 
 class Node:

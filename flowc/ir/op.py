@@ -1,7 +1,9 @@
 """One record an op: everything that the program knows of it.
 
-In: `define(...)`, once for each op, in a file of `flowc/ops/`. Out: `op_named` and `tf_op`.
-Invariant: names are unique, and nothing about an op stands outside its record.
+In: `define(...)`, once for each op, in a file of `flowc/ops/`. Out: `op_named` and `tf_op`, which
+import the file of a record that is not there yet. Invariant: names are unique, and nothing about an
+op stands outside its record but the module that it is in: `record_index.txt` has a line a module,
+which `make stub` writes from the records themselves.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
 import numpy as np
@@ -20,15 +24,15 @@ from flowc.errors import (
     InvalidModelError,
 )
 from flowc.ir.cached_property import cached_property
-from flowc.ir.capability import Capability
-from flowc.ir.lowering import Lowering
-from flowc.ir.mark_access import MarkAccess
 from flowc.ir.signature import REQUIRED, Arg, OpSignature, parse_signature
 from flowc.ir.types import Dims, TensorType
 
 if TYPE_CHECKING:
+    from flowc.ir.capability import Capability
     from flowc.ir.computation import Node
     from flowc.ir.inference import Inference
+    from flowc.ir.lowering import Lowering
+    from flowc.ir.mark_access import MarkAccess
 
 Attrs = Mapping[str, Any]
 P = ParamSpec("P")
@@ -87,9 +91,8 @@ class Op:
 
     @property
     def is_internal(self) -> bool:
-        """Whether only flowc makes such nodes. TensorFlow writes `_Fused...` into optimised graphs;
-        every other name that begins so is flowc's."""
-        return self.tf_name.startswith("_") and not self.tf_name.startswith("_Fused")
+        """Whether only flowc makes such nodes."""
+        return is_internal_name(self.tf_name)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -126,8 +129,34 @@ TRAITS = {
     "no_fold",  # too large or meaningless to evaluate at compile time (Placeholder, Range of sizes)
 }
 
+INDEX = Path(__file__).with_name("record_index.txt")
+PACKAGE = "flowc.ops"
+
 _BY_NAME: dict[str, Op] = {}
 _BY_TF_NAME: dict[str, Op] = {}
+
+
+@cache
+def modules_by_name() -> dict[str, str]:
+    """The modules of flowc's records by their IR names."""
+    return {names[0]: module for module, names in _indexed()}
+
+
+@cache
+def modules_by_tf_name() -> dict[str, str]:
+    """The modules of flowc's records by their TensorFlow op types, aliases too."""
+    return {name: module for module, names in _indexed() for name in names[1:]}
+
+
+@cache
+def _indexed() -> list[tuple[str, list[str]]]:
+    """(module, [IR name, op type, alias...]) of every record, whose line is `folder.module`, then
+    `name Type Alias` behind tabs."""
+    found: list[tuple[str, list[str]]] = []
+    for line in INDEX.read_text("utf-8").splitlines():
+        module, *records = line.split("\t")
+        found += [(f"{PACKAGE}.{module}", record.split(" ")) for record in records]
+    return found
 
 
 def _register(op: Op) -> Op:
@@ -148,8 +177,8 @@ def _register(op: Op) -> Op:
 
 @contextmanager
 def all_or_none() -> Generator[None]:
-    """Within it, what fails has registered nothing."""
-    before = set(_BY_NAME), set(_BY_TF_NAME)
+    """Within it, what fails has registered nothing; records of flowc that came meanwhile stay."""
+    before = {*_BY_NAME, *modules_by_name()}, {*_BY_TF_NAME, *modules_by_tf_name()}
     try:
         yield
     except BaseException:
@@ -167,24 +196,44 @@ def _registering(make: Callable[P, Op]) -> Callable[P, Op]:
 define = _registering(Op)
 
 
+# Those that were imported to their end: until then, what a record names may not be there.
+_imported: set[str] = set()
+
+
+def _import_record(module: str | None) -> None:
+    """Has a module define its records, and waits where another thread imports it."""
+    if module is not None and module not in _imported:
+        import_module(module)
+        _imported.add(module)
+
+
 def op_named(name: str) -> Op:
     """The record with this IR name. Raises `KeyError`."""
+    _import_record(modules_by_name().get(name))
     return _BY_NAME[name]
 
 
 def tf_op(tf_name: str) -> Op | None:
     """The record of a TensorFlow op type, or None where flowc has none."""
+    _import_record(modules_by_tf_name().get(tf_name))
     return _BY_TF_NAME.get(tf_name)
 
 
-def all_ops() -> tuple[Op, ...]:
-    """Every record, in order of definition."""
+def defined_ops() -> tuple[Op, ...]:
+    """The records that are there by now, in order of definition: those of others, and of flowc's
+    own what was looked for (`flowc.ops.all_ops` gives all)."""
     return tuple(_BY_NAME.values())
 
 
 def tf_names() -> tuple[str, ...]:
     """Every op type of TensorFlow's graphs that has a record, aliases too."""
-    return tuple(name for name, op in _BY_TF_NAME.items() if not op.is_internal)
+    return tuple(n for n in {**modules_by_tf_name(), **_BY_TF_NAME} if not is_internal_name(n))
+
+
+def is_internal_name(tf_name: str) -> bool:
+    """Whether only flowc makes such nodes. TensorFlow writes `_Fused...` into optimised graphs;
+    every other name that begins so is flowc's."""
+    return tf_name.startswith("_") and not tf_name.startswith("_Fused")
 
 
 def stamp_of_others() -> str:

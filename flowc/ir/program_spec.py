@@ -16,14 +16,12 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.bodies import with_sizes
 from flowc.ir.dims import Dim, parse_dim
-from flowc.ir.lowering import ObjectFunctions
-from flowc.ir.text.value_names import names_of_sizes
 from flowc.ir.types import TensorType
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Computation
+    from flowc.ir.lowering import ObjectFunctions
 
 Array = np.ndarray[Any, Any]
 
@@ -249,6 +247,10 @@ def spec_of(
 ) -> ProgramSpec:
     """The spec of a Computation whose last parameters are the values of the variables `reads`, and
     whose last results those of `writes`. `first`: the first values of random states."""
+    # Late: a program from the cache comes with its spec, and needs no Computation.
+    from flowc.ir.bodies import with_sizes
+    from flowc.ir.text.value_names import names_of_sizes
+
     made = first or {}
     names = names_of_sizes(c)
     inputs = [TensorSpec.of(n, p.output.type) for n, p in zip((*fed, *reads), c.parameters)]

@@ -1,7 +1,6 @@
-"""The op records, families in folders. Importing this package defines them all: whoever looks for
-records by name takes `op_named` or `tf_op` from here. A name that flowc has no record of is looked
-for once in installed packages that announce ops: by an entry point of the group `flowc.ops`, each a
-module that registers them."""
+"""The op records, families in folders, each imported when one of its records is looked for. A name
+that flowc has no record of is looked for once in installed packages that announce ops: by an entry
+point of the group `flowc.ops`, each a module that registers them."""
 
 from __future__ import annotations
 
@@ -14,15 +13,20 @@ from functools import cache
 from pathlib import Path
 
 from flowc.ir import op as _records
-from flowc.ir.op import Op, all_ops
+from flowc.ir.op import Op, defined_ops
 
 __all__ = ["all_ops", "load_announced", "op_named", "tf_names", "tf_op"]
 
 GROUP = "flowc.ops"
 log = logging.getLogger("flowc.ops")
 
-for _module in sorted(m.name for m in pkgutil.walk_packages(__path__, f"{__name__}.")):
-    importlib.import_module(_module)
+
+def all_ops() -> tuple[Op, ...]:
+    """Every record by its IR name, those of others too that are registered by now. Imports the
+    modules of all."""
+    for module in sorted(m.name for m in pkgutil.walk_packages(__path__, f"{__name__}.")):
+        importlib.import_module(module)
+    return tuple(sorted(defined_ops(), key=lambda op: op.name))
 
 
 @cache

@@ -7,7 +7,6 @@ In: arrays in the order of a program's feeds. Out: results in the structure that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -19,19 +18,25 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.graph import Tensor
 from flowc.ir.host_run import CancelToken, ChosenTensor, HostRun, WouldWaitError
-from flowc.ir.program_spec import TensorSpec
 from flowc.run.device_buffers import DeviceArray
 from flowc.run.fetches import Rebuild, feed_array
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import host_run
-from flowc.run.programs import SessionProgram
-from flowc.run.segments import Segment
-from flowc.run.state import RunState
 from flowc.run.variables import Access, Addresses, HeldVariables
 from flowc_runtime.addresses import ON_DEVICE, data_address
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from flowc.ir.program_spec import TensorSpec
     from flowc.run.executable import Executable
+    from flowc.run.programs import SessionProgram
+    from flowc.run.segments import Segment
+    from flowc.run.state import RunState
+
+    # Makes a call: of a program and its version, the Session's state, feeds, the structure of
+    # results.
+    CallMaker = Callable[[SessionProgram, int, RunState, Sequence[Any], Rebuild], "Call"]
 
 Array = np.ndarray[Any, Any]
 
@@ -109,10 +114,6 @@ class StatefulCall:
         if self.fits is None:
             self.fits = self.call.layout.fits(buffers)
         return self.fits
-
-
-# Makes a call: of a program and its version, the Session's state, feeds, the structure of results.
-CallMaker = Callable[["SessionProgram", int, RunState, Sequence[Any], Rebuild], Call]
 
 
 @dataclass(slots=True, eq=False)
@@ -343,6 +344,9 @@ class _SideBySide:
 
     def _wait_for_one(self, segments: Sequence[Segment]) -> None:
         """Lets these wait beside those that do already, until one of them has run."""
+        # Late: hardly any run waits.
+        from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
         if len(segments) == 1 and not self._waiting:
             segment = segments[0]
             given = _given(self._found, segment)

@@ -20,7 +20,6 @@ from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.ir.host_run import HostRun
 from flowc.options import Options
 from flowc.run.calls import (
-    CallMaker,
     PlainCall,
     SegmentedCall,
     call_of,
@@ -42,14 +41,14 @@ from flowc.run.fetches import (
 )
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import RunLog
-from flowc.run.programs import ProgramCache
 from flowc.run.remembered_calls import RememberedCalls, are_arrays, form_of_array, is_flat
-from flowc.run.segments import Segment
-from flowc.run.shape_specialization import fed_types
 from flowc.run.state import RunState
 
 if TYPE_CHECKING:
     from flowc.cache.program_index import Request
+    from flowc.run.calls import CallMaker
+    from flowc.run.programs import ProgramCache
+    from flowc.run.segments import Segment
 
 
 class Dispatcher:
@@ -72,11 +71,24 @@ class Dispatcher:
         self._variables = state.variables
         self._max_memory = max_memory
         self.calls = RememberedCalls()
-        self.programs = ProgramCache(graph, options, threads, state, max_memory, placement)
+        self._placement = placement
+        self._programs: list[ProgramCache] = []
+
+    @property
+    def programs(self) -> ProgramCache:
+        """What compiles, made when it is asked for: what the cache remembers does without."""
+        if not self._programs:
+            from flowc.run.programs import ProgramCache
+
+            asked = self._graph, self._options, self._threads, self._state
+            # Of those that several threads make, all of them take the first.
+            self._programs.append(ProgramCache(*asked, self._max_memory, self._placement))
+        return self._programs[0]
 
     def clear(self) -> None:
         """Forgets calls and programs."""
-        self.programs.clear()
+        for programs in self._programs:
+            programs.clear()
         self.calls.clear()
 
     def run(self, fetches: Any, feeds: Mapping[Any, Any], key: Any, timeout: float) -> Any:
@@ -113,7 +125,7 @@ class Dispatcher:
                 with suppress(Outdated, NegativeSizeError):
                     return call(fed.values(), timeout)
         check_feed_shapes(fed)
-        asked = Segment(tuple(wanted.tensors), tuple(wanted.operations))
+        asked = self.programs.asked(wanted.tensors, wanted.operations)
         segments = self.programs.segments(asked, fed)
         if segments:
             whole = SegmentedCall(
@@ -142,7 +154,7 @@ class Dispatcher:
         def rebuild(results: Sequence[Any]) -> Any:
             return wanted.rebuild([as_left(r, stays) for r in results])
 
-        asked = Segment(tuple(wanted.tensors), tuple(wanted.operations))
+        asked = self.programs.asked(wanted.tensors, wanted.operations)
         segments = self.programs.segments(asked, fed)
         if segments:
             here = {t: feed_value(t, value) for t, value in fed.items()}
@@ -157,7 +169,7 @@ class Dispatcher:
     ) -> Sequence[np.ndarray]:
         """The part of a step that a partial run computes, which may have steps that wait for each
         other."""
-        asked = Segment(segment.tensors, segment.operations, done=segment.done)
+        asked = self.programs.asked(segment.tensors, segment.operations, segment.done)
         parts = self.programs.segments(asked, given)
         if not any(part.may_wait for part in parts):
             return self._run_segment(segment, given, self._state.host_run(0))
@@ -179,7 +191,7 @@ class Dispatcher:
     ) -> Any:
         """Finds the program, compiles it if need be, and runs it. `key`: that of calls which can be
         served alike, None where there are none. `maker`: what makes a call of it."""
-        types = fed_types(fed)
+        types = self.programs.types_of(fed)
         log = RunLog()
         while True:
             version, program = self.programs.find(asked, types, fed)

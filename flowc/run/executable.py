@@ -18,7 +18,7 @@ from numpy import empty
 
 from flowc import dtypes, errors
 from flowc.codegen.compiled import CompiledProgram
-from flowc.codegen.link.jit import load_objects
+from flowc.codegen.link.loaded import load_objects
 from flowc.codegen.string_table import Texts
 from flowc.errors import (
     DeadlineExceededError,
@@ -29,7 +29,6 @@ from flowc.errors import (
 )
 from flowc.ir.dims import Symbol, evaluate, lone_symbol
 from flowc.run.host_steps import HostCalls, current, current_trace
-from flowc.run.traces import TracedCode
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
 from flowc_runtime.machine import memory_of_machine
@@ -197,6 +196,8 @@ class Executable:
 
     def trace_runs(self) -> None:
         """Has the runs of a traced program give their notes to the trace of their thread."""
+        from flowc.run.traces import TracedCode  # late: hardly any program is traced
+
         self._native = TracedCode(self.code.run, self.metadata, current_trace)
 
     def limit_memory(self, most: int | None) -> None:

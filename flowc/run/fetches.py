@@ -19,8 +19,9 @@ from flowc.errors import did_you_mean
 from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.shape import sizes_text
 from flowc.run.device_buffers import DeviceArray, found_on_gpu, is_on_gpu
-from flowc.run.value_specialization import MOST_ELEMENTS
 from flowc_runtime.element_types import check_range
+
+MOST_ELEMENTS = 64  # of a feed that may be a constant
 
 Rebuild = Callable[[Sequence[Any]], Any]
 

@@ -11,12 +11,11 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc import dtypes
-from flowc.codegen.compiled import HostCall
 from flowc.codegen.string_table import Texts
 from flowc.dtypes import DType
 from flowc.errors import (
@@ -27,8 +26,11 @@ from flowc.errors import (
     as_raised,
 )
 from flowc.ir.host_run import HostRun
-from flowc.run.traces import Trace
 from flowc_runtime.addresses import data_address
+
+if TYPE_CHECKING:
+    from flowc.codegen.compiled import HostCall
+    from flowc.run.traces import Trace
 
 Array = np.ndarray[Any, Any]
 OPEN = -1  # a dim that the function decides

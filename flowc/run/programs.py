@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowc.codegen.forks import keepers
 from flowc.errors import FlowcError, InvalidArgumentError, NegativeSizeError
-from flowc.graph import Graph, Tensor
+from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.fetch_set import FetchSet
 from flowc.ir.inference import NeedsContent
 from flowc.ir.program_spec import ProgramSpec
@@ -116,6 +116,19 @@ class ProgramCache:
         """Who compiles in the parent does not in a child."""
         for family in self._families.values():
             family.compiling = threading.Lock()
+
+    @staticmethod
+    def asked(
+        tensors: Iterable[Tensor],
+        operations: Iterable[Operation],
+        done: frozenset[Operation] = frozenset(),
+    ) -> Segment:
+        """The segment of all that is asked, where `done` ran before."""
+        return Segment(tuple(tensors), tuple(operations), done=done)
+
+    @staticmethod
+    def types_of(fed: Mapping[Tensor, Any]) -> FeedTypes:
+        return fed_types(fed)
 
     def segments(self, wanted: Segment, fed: Iterable[Tensor]) -> list[Segment]:
         """What runs one after another in place of what is asked; nothing, where that is one. Raises

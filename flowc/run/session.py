@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import count
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -33,12 +33,12 @@ from flowc.run.fetches import Fetches, check_feed_shapes, feed_arrays, feed_item
 from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import time_left, traced_by
-from flowc.run.partial_runs import PartialRun
 from flowc.run.remembered_calls import form_of_array
-from flowc.run.run_faults import explained_fault
-from flowc.run.segments import Segment
 from flowc.run.state import RunState
-from flowc.run.traces import Trace, tells
+
+if TYPE_CHECKING:
+    from flowc.run.partial_runs import PartialRun
+    from flowc.run.traces import Trace
 
 CLOSED = "Attempted to use a closed Session."
 
@@ -231,6 +231,8 @@ class Session:
         feeds = feed_dict or {}
         timeout = self._timeout
         if options is not None:
+            from flowc.run.traces import tells  # late: hardly any run is traced
+
             if run_metadata is not None and tells(options):
                 return self._run_with_metadata(fetches, feeds, options, run_metadata)
             if options.timeout_in_ms:
@@ -276,11 +278,13 @@ class Session:
 
     def _raise_told(self, found: FlowcError, fetches: Any, feeds: Mapping[Any, Any]) -> NoReturn:
         """Raises the error, which says what is known of its node."""
+        from flowc.run.run_faults import explained_fault  # late: a run without a fault needs it not
 
         def check_sizes() -> None:
             asked = Fetches(self._graph, fetches)
-            segment = Segment(tuple(asked.tensors), tuple(asked.operations))
-            self._dispatcher.programs.check_sizes(segment, feed_arrays(self._graph, feeds))
+            programs = self._dispatcher.programs
+            segment = programs.asked(asked.tensors, asked.operations)
+            programs.check_sizes(segment, feed_arrays(self._graph, feeds))
 
         def run(operations: list[Operation]) -> None:
             self._open_dispatcher.run(operations, feeds, None, self._timeout)
@@ -293,6 +297,7 @@ class Session:
     def _run_with_metadata(self, fetches: Any, feeds: Any, options: Any, run_metadata: Any) -> Any:
         """A traced run, which fills in a `RunMetadata`."""
         from flowc.run.step_stats import metadata_of_run  # late: who needs no message does without
+        from flowc.run.traces import Trace
 
         trace = Trace()
         if options.trace_level:
@@ -393,6 +398,8 @@ class Session:
         """Begins one step of the graph that is computed in several calls of `partial_run`: these
         may fetch `fetches` and feed `feeds`, each once. Returns the step's handle. Raises as `run`,
         and `InvalidArgumentError` where there is nothing to fetch."""
+        from flowc.run.partial_runs import PartialRun  # late: hardly ever needed
+
         if self._closed:
             raise RuntimeError(CLOSED)
         wanted = Fetches(self._graph, fetches)

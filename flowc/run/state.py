@@ -8,7 +8,7 @@ process, and no two nodes the same stream.
 from __future__ import annotations
 
 import hashlib
-import secrets
+import os
 import sys
 import threading
 from collections import ChainMap
@@ -20,14 +20,14 @@ import numpy as np
 from flowc.codegen.forks import keepers
 from flowc.graph import Graph
 from flowc.graph.lazy_graph import UntouchedGraph
-from flowc.graph.signature import MainOperation
 from flowc.ir.host_run import CancelToken, HostFunctions, HostRun, HostStates
-from flowc.ir.program_spec import VariableSpec
 from flowc.run.variables import HeldVariables
 from flowc_runtime.machine import memory_of_machine
 
 if TYPE_CHECKING:
     from flowc.extract.program import OutputName
+    from flowc.graph.signature import MainOperation
+    from flowc.ir.program_spec import VariableSpec
 
 
 class RunState:
@@ -120,7 +120,7 @@ def first_states(
 def _chosen(name: str, seed: int | None) -> np.ndarray:
     """[counter, its upper half, key]: the counter starts at 0."""
     if seed is None:
-        drawn = secrets.token_bytes(16)
+        drawn = os.urandom(16)
     else:
         drawn = hashlib.sha256(f"{seed} {name}".encode()).digest()[:16]
     return np.array([0, *np.frombuffer(drawn, "<i8")], np.int64)

@@ -17,8 +17,8 @@ from flowc.errors import NegativeSizeError
 from flowc.graph import Graph, Tensor
 from flowc.ir.inference import NeedsContent
 from flowc.ir.traversal import inputs_first
+from flowc.run.fetches import MOST_ELEMENTS
 
-MOST_ELEMENTS = 64  # of a feed that may be a constant
 MOST_FEEDS = 16  # that may be constants, as finding out which takes an attempt each
 MOST_PROGRAMS = 64  # kept for one fetch set: the oldest goes
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,10 +21,12 @@ from flowc import dtypes
 from flowc.codegen.forks import keepers
 from flowc.errors import FailedPreconditionError
 from flowc.ir.cached_property import cached_property
-from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc.run.device_buffers import DeviceBuffer
 from flowc_runtime.addresses import data_address
+
+if TYPE_CHECKING:
+    from flowc.ir.program_spec import ProgramSpec
 
 MOST_BOUND = 1024
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from flowc_runtime.errors import (
     InvalidArgumentError,
     LoadError,
@@ -9,7 +11,9 @@ from flowc_runtime.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from flowc_runtime.loader import Instance, Model, Port, load
+
+if TYPE_CHECKING:
+    from flowc_runtime.loader import Instance, Model, Port, load
 
 __all__ = [
     "Instance",
@@ -22,3 +26,12 @@ __all__ = [
     "UnavailableError",
     "load",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The loader, when it is asked for: flowc itself needs only what runs take."""
+    if name not in __all__:
+        raise AttributeError(f"module 'flowc_runtime' has no attribute {name!r}")
+    from flowc_runtime import loader
+
+    return getattr(loader, name)

@@ -24,6 +24,7 @@ from flowc.cache.disk import DiskCache, evict
 from flowc.cache.entry import MAGIC, PREFIX, read_entry, write_entry
 from flowc.cache.store import program_key
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
+from flowc.codegen.link.image import MAGIC as IMAGE
 from flowc.compiler import load_executable
 from flowc.files.cache_folder import code_stamp, package_folders
 from flowc.ir.builder import Builder
@@ -233,8 +234,8 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "header length": lambda d: d[:8] + b"\xff" * 8 + d[16:],
     "header checksum": lambda d: d[:20] + bytes([d[20] ^ 1]) + d[21:],
     "header": lambda d: d[: PREFIX.size + 9] + b"?" + d[PREFIX.size + 10 :],
-    "first object": lambda d: d.replace(b"\x7fELF", b"\x7fELG", 1),
-    "runtime": lambda d: b"\x7fELG".join(d.rsplit(b"\x7fELF", 1)),
+    "first object": lambda d: d.replace(IMAGE, b"\x7fOTHERIM", 1),
+    "runtime": lambda d: b"\x7fOTHERIM".join(d.rsplit(IMAGE, 1)),
     "weights": flipped(1.0),
     "cut in the header": lambda d: d[:50],
     "cut in the objects": lambda d: d[: len(d) // 2],

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flowc.cache.entry import read_entry, write_entry
+from flowc.cache.entry import MAPPED, read_entry, write_entry
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 
 COUNT = 10_000 if "FLOWC_FUZZ" in os.environ else 500
@@ -61,6 +61,26 @@ def test_fuzz_no_damage_is_taken_for_a_program(
                 assert found.metadata == metadata
                 assert found.weights_image().tobytes() == weights.tobytes()
     assert misses > COUNT * 0.8
+
+
+def test_weights_of_a_large_entry_are_mapped_and_outlive_its_place(tmp_path: Path) -> None:
+    weights = np.arange(MAPPED, dtype=np.uint8)
+    metadata = ProgramMetadata(name="m", weights_bytes=weights.nbytes)
+    path = tmp_path / "entry"
+    write_entry(path, "key", CompiledProgram((b"object",), [(0, weights)], metadata, b"runtime"))
+    found = read_entry(path, "key")
+    assert found is not None
+    image = found.weights_image()
+    start = image.ctypes.data
+    with open("/proc/self/maps") as file:
+        (line,) = [x for x in file if x.endswith(f" {path}\n")]
+    first, last = (int(x, 16) for x in line.split()[0].split("-"))
+    assert first <= start and start + image.nbytes <= last
+    assert line.split()[1] == "r--s"
+    assert start % 64 == 0 and not image.flags.writeable
+    write_entry(path, "key", CompiledProgram((b"other",), [(0, 0 * weights)], metadata, b"runtime"))
+    path.unlink()
+    np.testing.assert_array_equal(image, weights)
 
 
 def test_what_was_read_stays_whatever_happens_to_the_entry(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, Symbol, symbol
 from flowc.ir.inference import NeedsContent
-from flowc.ir.op import Op, all_ops
+from flowc.ir.op import Op
 from flowc.ir.scalar_body import (
     BodyLiteral,
     Instruction,
@@ -28,6 +28,7 @@ from flowc.ir.scalar_body import (
 )
 from flowc.ir.text.scalar_text import body_text, parse_body
 from flowc.ir.types import tensor_type
+from flowc.ops import all_ops
 from flowc.options import Options
 from flowc.passes.decompose import decompose
 from flowc.passes.lower import lower

@@ -112,7 +112,6 @@ def test_equal_programs_are_equal_whatever_was_compiled_between() -> None:
 def test_another_process_gives_the_same() -> None:
     """One whose sets have another order, and that made other sizes before."""
     program = (
-        "import flowc.ops\n"
         "from test_size_names import *\n"
         "[fresh_symbol('n') for _ in range(95)]\n"
         "print('\\n'.join(digest(found_twice(3))))"

@@ -53,8 +53,9 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.core_ops import is_core
 from flowc.ir.lowering import Extracted, Host, Structural
-from flowc.ir.op import Op, all_ops
+from flowc.ir.op import Op
 from flowc.ir.signature import REQUIRED, Arg
+from flowc.ops import all_ops
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 from flowc.proto.tensor_pb2 import DataType

@@ -13,13 +13,11 @@ import pytest
 from native_calls import built_node, compiled, reference
 
 import flowc
-import flowc.ops
 from flowc import raw_ops
 from flowc.errors import InvalidArgumentError, OutOfRangeError, ShapeError, UnimplementedError
 from flowc.ir.lowering import Native, View
 from flowc.ops.kernels.combined_suppression import heap_sort
 
-assert flowc.ops
 NAN, INF = float("nan"), float("inf")
 LOWEST = float(np.finfo(np.float32).min)
 f32 = np.float32

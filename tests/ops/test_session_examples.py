@@ -18,7 +18,7 @@ from variant_calls import VARIANT_CALLS
 
 import flowc
 from flowc.ir.lowering import Extracted, Host
-from flowc.ir.op import all_ops
+from flowc.ops import all_ops
 from flowc.proto.graph_pb2 import GraphDef
 
 FOLDER = Path(__file__).resolve().parents[1]

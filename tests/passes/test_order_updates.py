@@ -8,7 +8,6 @@ import numpy as np
 from ir_reference import reference_results
 from list_recordings import ListGraphs
 
-import flowc.ops
 from flowc import dtypes
 from flowc.compiler import Report, compile_computation
 from flowc.extract.program import extract_program
@@ -23,7 +22,6 @@ from flowc.passes.pipeline import run_passes
 from flowc.plan.text import plan_text
 from flowc.run.executable import Executable
 
-assert flowc.ops
 GRAPHS = ListGraphs("graphs.npz", 1e-5)
 X = np.arange(6, dtype=np.float32).reshape(3, 2)
 

@@ -13,7 +13,6 @@ import time
 
 import numpy as np
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc import compiler
 from flowc.cache import store as cache
 from flowc.codegen.cpu.target import CpuTarget

@@ -20,8 +20,8 @@ from flowc.graph.building.creation import create
 from flowc.graph.gradients.operation import op_gradient
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
-from flowc.ir.op import Op, all_ops, call_reference, input_spans
-from flowc.ops import tf_op
+from flowc.ir.op import Op, call_reference, input_spans
+from flowc.ops import all_ops, tf_op
 from flowc.ops.gradients import input_gradients, no_gradient
 
 # Cases whose gradient is refused, by op and example: TensorFlow has none of them either.

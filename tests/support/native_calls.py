@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import flowc.ops
 from flowc import dtypes
 from flowc.compiler import compile_computation
 from flowc.ir.builder import Builder
@@ -17,8 +16,6 @@ from flowc.ir.program_spec import spec_of
 from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.executable import Executable
-
-assert flowc.ops
 
 
 def reference(name: str, arrays: Sequence[Any], **attrs: Any) -> list[np.ndarray]:

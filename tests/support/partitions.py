@@ -22,7 +22,7 @@ from llvmlite import binding as llvm
 from flowc import dtypes
 from flowc.codegen import program
 from flowc.codegen.compiled import CompiledProgram
-from flowc.codegen.link import jit
+from flowc.codegen.link import loaded
 from flowc.compiler import compile_computation
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import spec_of
@@ -61,7 +61,7 @@ def _linked_to_pieces(compiled: CompiledProgram) -> Iterator[None]:
     """What is loaded meanwhile calls `_in_pieces` for the pool's function."""
     own = llvm.address_of_symbol(PARALLEL_FOR)
     if own is None:
-        jit.load_objects(compiled.objects, compiled.runtime)  # with the runtime
+        loaded.load_objects(compiled.objects, compiled.runtime)  # with the runtime
         own = llvm.address_of_symbol(PARALLEL_FOR)
     address = ctypes.cast(_in_pieces, _POINTER).value
     assert own is not None and address is not None

@@ -8,9 +8,9 @@ from typing import Any
 from op_examples import Case, cases_of
 
 import flowc
-import flowc.ops  # defines the records
 from flowc.graph import Graph
-from flowc.ir.op import all_ops, input_spans
+from flowc.ir.op import input_spans
+from flowc.ops import all_ops
 
 # What only makes sense inside flowc, or stands for what a call cannot say by itself.
 INTERNAL = frozenset({"PartitionedCall", "StatefulPartitionedCall"})

@@ -28,7 +28,7 @@ from flowc import compiler
 from flowc.cache.disk import DiskCache
 from flowc.cache.store import KernelCache
 from flowc.codegen import program as compiled_program
-from flowc.codegen.link import jit
+from flowc.codegen.link import loaded
 from flowc.codegen.llvm import compile as llvm_compile
 from flowc.ir.dims import Dim
 from flowc.plan import planner
@@ -135,12 +135,12 @@ class Sanitizer:
             mock.patch.object(planner, "_Pools", _ExactPools),
             # What stands between constants is told by their pieces.
             mock.patch.object(compiled_program, "joined", lambda pieces, _: pieces),
-            mock.patch.object(jit, "_load_runtime", self._exact_arena(jit._load_runtime)),
+            mock.patch.object(loaded, "_load_runtime", self._exact_arena(loaded._load_runtime)),
         ):
             yield
 
     def _exact_arena(self, load: Any) -> Any:
-        def loaded(data: bytes) -> Any:
+        def with_exact(data: bytes) -> Any:
             engine = load(data)
             for own, name in (
                 ("acquire", "flowc_exact_acquire"),
@@ -149,7 +149,7 @@ class Sanitizer:
                 llvm.add_symbol(f"flowc_arena_{own}", self._address(name))
             return engine
 
-        return loaded
+        return with_exact
 
     def reports(self) -> list[str]:
         """What was found since they were last asked for."""

@@ -17,7 +17,8 @@ from tempfile import mkdtemp
 from typing import Any
 
 from flowc.codegen.cuda.kernel import DeviceKernel
-from flowc.codegen.llvm.compile import Processor, optimized_module
+from flowc.codegen.llvm.compile import optimized_module
+from flowc.codegen.llvm.processor import Processor
 
 _FUNCTION = re.compile(r"^(define [^\n]*\{\n)(.*?)^\}$", re.MULTILINE | re.DOTALL)
 _PLACE = r"(?P<place>ptr(?: addrspace\(\d\))?) (?P<name>[^ ,]+)"

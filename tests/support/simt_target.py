@@ -28,7 +28,7 @@ from flowc.codegen.driver.frame import RunFrame
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Kernel, Launch, Operand
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import LoopNest
-from flowc.codegen.llvm.compile import Processor
+from flowc.codegen.llvm.processor import Processor
 from flowc.codegen.target import Kept
 from flowc.codegen.targets import target_named
 from flowc.ir.computation import Computation, Node, Value

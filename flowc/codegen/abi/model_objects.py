@@ -18,7 +18,8 @@ from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.link import elf
 from flowc.codegen.link.symbols import defined_names, renamed, with_more_names
 from flowc.codegen.link.weights_file import WeightsFile
-from flowc.codegen.llvm.compile import Processor, compile_module
+from flowc.codegen.llvm.compile import compile_module
+from flowc.codegen.llvm.processor import Processor
 
 
 @dataclass(frozen=True, slots=True)

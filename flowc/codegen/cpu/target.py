@@ -1,7 +1,7 @@
 """CPUs as targets: features, vector width, and who makes, renders, compiles and calls kernels.
 
 In: `native`, the name of a level, or a CPU in LLVM's terms. Out: a CpuTarget. What makes kernels is
-imported when they are made: a program from the cache runs without Numba.
+imported when they are made: a program from the cache runs without Numba and LLVM.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from llvmlite import binding as llvm
-
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MASK_CHOICES
 from flowc.codegen.kernels.loop_choices import LoopChoices
-from flowc.codegen.llvm.compile import Processor, compile_module, module_text
+from flowc.codegen.llvm.processor import Processor, host_processor
 from flowc.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
@@ -84,22 +82,26 @@ class CpuTarget:
             )
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
-        from flowc.codegen.cpu.contractions.cluster import contraction_launches
-        from flowc.codegen.cpu.contractions.streaming import streamed_launches
-        from flowc.codegen.cpu.native_kernels import native_launch
-        from flowc.codegen.kernels.loops import loop_launch
-        from flowc.codegen.kernels.scalar_loops import scalar_launch
-
-        match node.attrs["kind"]:
+        match node.attrs["kind"]:  # each imports what makes its kernels, and nothing of others
             case "loop":
+                from flowc.codegen.kernels.loops import loop_launch
+
                 return (loop_launch(node, self),)
             case "native":
+                from flowc.codegen.cpu.native_kernels import native_launch
+
                 return (native_launch(node),)
             case "scalar":
+                from flowc.codegen.kernels.scalar_loops import scalar_launch
+
                 return (scalar_launch(node, self),)
             case "matmul" | "convolution":
+                from flowc.codegen.cpu.contractions.cluster import contraction_launches
+
                 return contraction_launches(node, self)
             case "stream":
+                from flowc.codegen.cpu.contractions.streaming import streamed_launches
+
                 return streamed_launches(node, self)
             case kind:
                 raise InternalError(f"no kernels for a cluster of kind {kind}")
@@ -110,6 +112,8 @@ class CpuTarget:
         return NumbaSource(nest).kernel
 
     def objects_of(self, kernel: Kernel, kept: Kept) -> tuple[bytes, ...]:
+        from flowc.codegen.llvm.compile import compile_module
+
         if kernel.symbol is not None:
             return (compile_module([_c_call_text(kernel)], self.processor),)
         from flowc.codegen.cpu.numba_frontend import separate_texts
@@ -120,9 +124,13 @@ class CpuTarget:
         return (own, *(kept(r.symbol, partial(self._routine, r)) for r in shared))
 
     def _routine(self, routine: SharedRoutine) -> bytes:
+        from flowc.codegen.llvm.compile import compile_module
+
         return compile_module([routine.text], self.processor, **_passes(routine.in_vectors))
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
+        from flowc.codegen.llvm.compile import module_text
+
         return module_text(_texts(kernel), self.processor, form, **_passes(kernel.in_vectors))
 
     def peaks(self, threads: int) -> Peaks:
@@ -175,19 +183,18 @@ def cpu_target(name: str, exact: bool = False) -> CpuTarget:
 
 
 def _native(exact: bool) -> CpuTarget:
-    found = dict(llvm.get_host_cpu_features())
-    bits, fma, registers = 128, bool(found.get("fma")), 16
-    if all(found.get(f) for f in ("avx512f", "avx512bw", "avx512dq", "avx512vl")):
+    host = host_processor()
+    found = {f[1:] for f in host.features.split(",") if f.startswith("+")}
+    bits, fma, registers = 128, "fma" in found, 16
+    if found >= {"avx512f", "avx512bw", "avx512dq", "avx512vl"}:
         bits, registers = 512, 32
-    elif found.get("avx2") and fma:
+    elif "avx2" in found and fma:
         bits = 256
-    features = llvm.get_host_cpu_features().flatten()
+    features = host.features
     if bits == 512:
         features += ",-prefer-256-bit"
-    name = llvm.get_host_cpu_name()
-    if name.startswith("znver"):
+    if host.cpu.startswith("znver"):
         # These take longer for a gather than for a load of each element: lgamma, which reads a row
         # of a table for each, takes 1.3 times as long.
         features += ",+prefer-no-gather"
-    processor = Processor(llvm.get_default_triple(), name, features)
-    return CpuTarget(processor, bits, fma, registers, exact)
+    return CpuTarget(replace(host, features=features), bits, fma, registers, exact)

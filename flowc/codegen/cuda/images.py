@@ -17,7 +17,8 @@ from typing import Literal
 from flowc.codegen.cuda.intrinsics import gpu_intrinsics
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.ptxas import UnknownArchitectureError, assemble
-from flowc.codegen.llvm.compile import Processor, compile_module, module_text
+from flowc.codegen.llvm.compile import compile_module, module_text
+from flowc.codegen.llvm.processor import Processor
 
 _ROW = "{ i64, i64, ptr }"
 

@@ -19,7 +19,8 @@ from typing import Protocol
 from flowc.codegen.cuda.intrinsics import ON_EVERY_MACHINE
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.tensor_cores import host_tensor_cores
-from flowc.codegen.llvm.compile import Processor, compile_module
+from flowc.codegen.llvm.compile import compile_module
+from flowc.codegen.llvm.processor import Processor
 
 ARCHITECTURE = -1  # of the image in an object
 # What threads wait for each other in.

@@ -20,7 +20,7 @@ from flowc.codegen.cuda.ptxas import find_ptxas, ptxas_version
 from flowc.codegen.cuda.simt import ARCHITECTURE as SIMT
 from flowc.codegen.cuda.simt import simt_object
 from flowc.codegen.kernels.loop_choices import LoopChoices
-from flowc.codegen.llvm.compile import Processor
+from flowc.codegen.llvm.processor import Processor
 from flowc.errors import UsageError
 from flowc.ir.core_ops import devices_of
 

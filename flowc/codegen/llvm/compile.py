@@ -10,8 +10,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from llvmlite import binding as llvm
@@ -20,38 +18,8 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 
 from flowc.codegen.forks import llvm_steps
 from flowc.codegen.llvm.loop_metadata import UNROLLING
+from flowc.codegen.llvm.processor import Processor
 from flowc.errors import InternalError
-
-
-@dataclass(frozen=True, slots=True)
-class Processor:
-    """What fixes every instruction that LLVM may emit."""
-
-    triple: str
-    cpu: str
-    features: str
-
-    def target_machine(self, speed: int = 3) -> llvm.TargetMachine:
-        """A fresh one, for position-independent code. At speed 0 instructions are selected one by
-        one, in linear time; above it by blocks, whose longest take time quadratic in their size."""
-        _initialize()
-        target = llvm.Target.from_triple(self.triple)
-        return target.create_target_machine(
-            cpu=self.cpu,
-            features=self.features,
-            opt=3 if speed else 0,
-            reloc="pic",
-            codemodel="small",
-        )
-
-
-@cache
-def _initialize() -> None:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    # Cores from Skylake to Cascade Lake decode a loop anew in every iteration where its branch
-    # crosses 32 bytes: a tile then takes 1.1 times as long. A few bytes of padding prevent it.
-    llvm.set_option("flowc", "-x86-branches-within-32B-boundaries")
 
 
 def compile_module(

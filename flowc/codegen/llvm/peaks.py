@@ -17,7 +17,8 @@ from threading import Barrier
 import numpy as np
 
 from flowc.codegen.link.jit import open_functions
-from flowc.codegen.llvm.compile import Processor, compile_module
+from flowc.codegen.llvm.compile import compile_module
+from flowc.codegen.llvm.processor import Processor
 
 CHAINS = 12  # independent sums: more than latency x units needs, fewer than the registers
 ROUNDS = 500_000

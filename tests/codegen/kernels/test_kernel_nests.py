@@ -38,9 +38,10 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
 from flowc.ir.inference import NeedsContent
-from flowc.ir.op import Op, all_ops
+from flowc.ir.op import Op
 from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.types import TensorType, tensor_type
+from flowc.ops import all_ops
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 

@@ -19,8 +19,9 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.dims import symbol
 from flowc.ir.lowering import Elementwise
-from flowc.ir.op import Op, all_ops, call_reference, op_named
+from flowc.ir.op import Op, call_reference, op_named
 from flowc.ir.types import tensor_type
+from flowc.ops import all_ops
 from flowc.ops.gradients import input_gradients
 from flowc.ops.math import (
     accumulation,

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import flowc as tf
-import flowc.ops
 from flowc.dtypes import f32
 from flowc.errors import ShapeError
 from flowc.ir.builder import Builder

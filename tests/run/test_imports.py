@@ -1,0 +1,59 @@
+"""What processes import, counted: each module takes some tenths of a millisecond of every start.
+
+`tests/cache/test_remembered.py` counts what a program from the cache takes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+NUMPY = "import sys, numpy as np; before = {*sys.modules}\n"
+NEW = "\nprint(*sorted(m for m in {*sys.modules} - before if m.startswith('flowc')))\n"
+GRAPH = """
+import flowc as tf
+x = tf.placeholder(tf.float32, [None, 4])
+y = tf.nn.relu(x * 2.0 + 1.0)
+"""
+RUN = """
+with tf.Session() as session:
+    assert session.run(y, {x: np.ones((3, 4), np.float32)}).tolist() == [[3.0] * 4] * 3
+"""
+
+
+def imported_by(program: str, cache: Path) -> list[str]:
+    """The modules of flowc and its runtime that a new process imports, with a cache of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", NUMPY + program + NEW],
+        env={**os.environ, "FLOWC_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def within(modules: list[str], package: str) -> list[str]:
+    return [m for m in modules if m == package or m.startswith(f"{package}.")]
+
+
+def test_importing_flowc_imports_hardly_more(tmp_path: Path) -> None:
+    assert len(imported_by("import flowc as tf", tmp_path)) <= 3
+
+
+def test_a_small_graph_imports_the_records_that_it_has(tmp_path: Path) -> None:
+    found = imported_by(GRAPH, tmp_path)
+    assert len(within(found, "flowc.ops")) <= 14, found
+    assert not within(found, "flowc.codegen.cpu")
+    assert len(found) <= 95
+
+
+def test_a_first_result_imports_what_makes_its_kernels(tmp_path: Path) -> None:
+    found = imported_by(GRAPH + RUN, tmp_path)
+    assert len(within(found, "flowc.ops")) <= 30, found
+    for package in ("flowc.codegen.cuda", "flowc.codegen.cpu.winograd", "flowc.codegen.abi"):
+        assert not within(found, package), package
+    assert not within(found, "flowc.codegen.cpu.contractions")
+    assert len(found) <= 350
