@@ -283,16 +283,20 @@ def pointwise_source(
         """
     rows_done = "(first + row_begin)", "(first + row_end)"
     finish = epilogue(8, rows_done, ("column_begin", "column_end"))
-    bound = {"product": routine, "block_rows": rows, "tile_rows": height}
+    # Blocks of given rows have no others, which a last one would have beyond them.
+    tile_rows = 1 if block_rows else height
+    bound: dict[str, Routine | int | None] = {"product": routine, "block_rows": rows}
+    if tile_rows > 1:
+        bound["tile_rows"] = tile_rows
     text = function_text(
         name,
         arguments,
-        indented(block_bounds(shape, "block_rows", "tile_rows"), 4),
+        indented(block_bounds(shape, "block_rows", "tile_rows" * (tile_rows > 1)), 4),
         each_block(shape, "entry", product_call),
         *finish,
         bound=bound,
     )
-    tasks = f"batch * {block_count(shape, 'm', rows, height)}"
+    tasks = f"batch * {block_count(shape, 'm', rows, tile_rows)}"
     known = {"advance": advance, "least": least, "ceil_div": ceil_div}
     known["call_product"] = routine_call(shape.dtype, _KINDS)
     cut = RowCut("m", rows, height, is_even=True)  # a part of fewer rows goes one by one
