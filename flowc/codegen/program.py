@@ -181,8 +181,8 @@ def compile_program(
         loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
         speed = 1 if loops else 0
         driven = threads.submit(driver_object, driver.text, target.processor, speed=speed)
-        # Packed and copied while kernels are compiled.
-        pieces = packed(weights.pieces) if keeps_values else joined(weights.pieces, weights.size)
+        # Packed and copied while kernels are compiled. First values come to those of a library.
+        pieces = [] if keeps_values else joined(weights.pieces, weights.size)
         # What kernels share is equal bytes.
         compiled = chain.from_iterable(p.result() for p in pending)
         made = (*dict.fromkeys(compiled), driven.result())
@@ -195,6 +195,7 @@ def compile_program(
         variables = tuple(replace(v, initial=p) for v, p in zip(variables, places))
         found = [None if o.first is None else weights.offset(o.first) for o in objects]
         objects = tuple(replace(o, initial=p) for o, p in zip(objects, found))
+        pieces = packed(weights.pieces)
     resident = [v.input is not None and Input(v.input) in plan.resident for v in variables]
     variables = tuple(replace(v, on_device=there) for v, there in zip(variables, resident))
     aliases = tuple(Alias(*pair) for pair in plan.in_place)

@@ -91,8 +91,9 @@ class Op:
 
     @property
     def is_internal(self) -> bool:
-        """Whether only flowc makes such nodes."""
-        return is_internal_name(self.tf_name)
+        """Whether only flowc makes such nodes. TensorFlow writes `_Fused...` into optimised graphs;
+        every other name that begins so is flowc's."""
+        return self.tf.startswith("_") and not self.tf.startswith("_Fused")
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -200,22 +201,25 @@ define = _registering(Op)
 _imported: set[str] = set()
 
 
-def _import_record(module: str | None) -> None:
+def _import_record(module: str) -> None:
     """Has a module define its records, and waits where another thread imports it."""
-    if module is not None and module not in _imported:
-        import_module(module)
-        _imported.add(module)
+    import_module(module)
+    _imported.add(module)
 
 
 def op_named(name: str) -> Op:
     """The record with this IR name. Raises `KeyError`."""
-    _import_record(modules_by_name().get(name))
+    module = modules_by_name().get(name)
+    if module is not None and module not in _imported:
+        _import_record(module)
     return _BY_NAME[name]
 
 
 def tf_op(tf_name: str) -> Op | None:
     """The record of a TensorFlow op type, or None where flowc has none."""
-    _import_record(modules_by_tf_name().get(tf_name))
+    module = modules_by_tf_name().get(tf_name)
+    if module is not None and module not in _imported:
+        _import_record(module)
     return _BY_TF_NAME.get(tf_name)
 
 
@@ -231,8 +235,7 @@ def tf_names() -> tuple[str, ...]:
 
 
 def is_internal_name(tf_name: str) -> bool:
-    """Whether only flowc makes such nodes. TensorFlow writes `_Fused...` into optimised graphs;
-    every other name that begins so is flowc's."""
+    """`Op.is_internal`, of a record that may not be imported."""
     return tf_name.startswith("_") and not tf_name.startswith("_Fused")
 
 

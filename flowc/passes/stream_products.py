@@ -31,12 +31,15 @@ def stream_products(c: Computation, options: Options) -> Computation:
     """The Computation itself where there is no such chain."""
     if options.has_gpu or not options.fuse:
         return c
+    clusters = [n for n in c.nodes if n.op.name == "cluster"]
+    if not any(n.attrs["kind"] == "matmul" for n in clusters):
+        return c
     users = c.users()
     awaited = {n for node in c.nodes for n in node.after}
     kept = {v for v, readers in users.items() if len(readers) != 1 or v.node in awaited}
     kept.update(c.results)
     chains: dict[Node, tuple[Node, ...]] = {}
-    for node in c.nodes:
+    for node in clusters:
         chain = _chain_to(node, kept)
         if chain and chain[0] not in chains:  # its product may end a chain itself
             chains[node] = chain

@@ -21,7 +21,7 @@ import numpy as np
 from llvmlite import binding as llvm
 
 import flowc as tf
-from flowc.codegen.link import jit
+from flowc.codegen.link import loaded as loading
 from flowc.errors import ResourceExhaustedError
 from flowc_runtime import Model, ModelError, load
 
@@ -181,7 +181,7 @@ def in_a_library(build: Callable[[Any], Any], folder: Path) -> Tried:
 def main(folder: str, *names: str) -> None:
     SHIM.flowc_allocations.restype = SHIM.flowc_live_blocks.restype = ctypes.c_int64
     SHIM.flowc_fail.argtypes = [ctypes.c_int64, ctypes.c_int64]
-    jit.RUNTIME_FUNCTIONS = (*jit.RUNTIME_FUNCTIONS, "flowc_arena_clear")
+    loading.RUNTIME_FUNCTIONS = (*loading.RUNTIME_FUNCTIONS, "flowc_arena_clear")
     for name in names:
         match name:
             case "variable":

@@ -60,16 +60,27 @@ def _infer_partition(c: Inference) -> list[Dims]:
     return [(c.fresh("part", rows), *data[len(parts) :]) for _ in range(c.attrs["num_partitions"])]
 
 
-def _partition(
-    data: np.ndarray, partitions: np.ndarray, *, num_partitions: int
-) -> list[np.ndarray]:
+def _known_parts(partitions: np.ndarray, count: int) -> np.ndarray:
+    """The partition of each row. Raises `InvalidArgumentError` for one that there is not."""
     parts = partitions.reshape(-1)
-    wrong = np.flatnonzero((parts < 0) | (parts >= num_partitions))
+    wrong = np.flatnonzero((parts < 0) | (parts >= count))
     if wrong.size:
         place = ",".join(str(i) for i in np.unravel_index(wrong[0], partitions.shape))
         raise InvalidArgumentError(
-            f"partitions[{place}] = {parts[wrong[0]]} is not in [0, {num_partitions})"
+            f"partitions[{place}] = {parts[wrong[0]]} is not in [0, {count})"
         )
+    return parts
+
+
+def _positions_of(partitions: np.ndarray, *, index: int, num_partitions: int) -> np.ndarray:
+    parts = _known_parts(partitions, num_partitions)
+    return np.flatnonzero(parts == index).astype(np.int64)
+
+
+def _partition(
+    data: np.ndarray, partitions: np.ndarray, *, num_partitions: int
+) -> list[np.ndarray]:
+    parts = _known_parts(partitions, num_partitions)
     rows = data.reshape((parts.size, *data.shape[partitions.ndim :]))
     return [rows[parts == p] for p in range(num_partitions)]
 
@@ -239,7 +250,7 @@ positions = define(
     "positions",
     "_Positions(partitions: i32; index: int, num_partitions: int) -> positions: i64",
     infer=lambda c: (c.fresh("part", c.inputs[0].size),),
-    reference=lambda partitions, *, index: np.flatnonzero(partitions == index).astype(np.int64),
+    reference=_positions_of,
     lowering=_lower_positions,
     examples=(
         "i32[6]=[0,1,1,2,0,1]; index=1, num_partitions=3",

@@ -63,13 +63,13 @@ def _product_and_convolution() -> Computation:
 
 def test_a_product_and_a_convolution_share_their_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     modules: list[str] = []
-    plain = cpu.compile_module
+    plain = compile_module
 
     def counted(texts: Sequence[str], *rest: Any, **asked: Any) -> bytes:
         modules.append(texts[0])
         return plain(texts, *rest, **asked)
 
-    monkeypatch.setattr(cpu, "compile_module", counted)
+    monkeypatch.setattr("flowc.codegen.llvm.compile.compile_module", counted)
     c, kernels = _product_and_convolution(), _cache()
     program, found = _compiled(c, (["x", "image"], ["y", "z"]), kernels)
     assert sorted(k.entry for k in found.values()) == ["conv", "gemm"]
