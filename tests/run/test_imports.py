@@ -57,3 +57,17 @@ def test_a_first_result_imports_what_makes_its_kernels(tmp_path: Path) -> None:
         assert not within(found, package), package
     assert not within(found, "flowc.codegen.cpu.contractions")
     assert len(found) <= 350
+
+
+def test_numba_is_imported_before_threads_compile(tmp_path: Path) -> None:
+    """Its modules import each other: two threads that import different ones fail, at times."""
+    watched = """
+from flowc.cache.store import KernelCache
+compiled, begun = KernelCache.objects_of, []
+def watching(cache, kernel, target):
+    found = sys.modules.get("flowc.codegen.cpu.numba_frontend")
+    begun.append(found is not None and not found.__spec__._initializing)
+    return compiled(cache, kernel, target)
+KernelCache.objects_of = watching
+"""
+    imported_by(GRAPH + watched + RUN + "assert begun and all(begun), begun\n", tmp_path)

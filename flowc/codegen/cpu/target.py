@@ -82,6 +82,10 @@ class CpuTarget:
             )
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
+        # All kernels take it. Numba's modules import each other: of threads that import several at
+        # once one finds another's half made, so that this comes before any thread has a kernel.
+        import flowc.codegen.cpu.numba_frontend  # noqa: F401
+
         match node.attrs["kind"]:  # each imports what makes its kernels, and nothing of others
             case "loop":
                 from flowc.codegen.kernels.loops import loop_launch
