@@ -65,33 +65,33 @@ def main() -> None:
         steps: dict[str, Callable[[Path], None]]
         steps = {"freeze": prepare, "run": _run, "convert": _convert, "wide": _write_wide}
         if options.step:
-            _make(out, [steps[options.step]])
-            continue
+            sys.exit(not _is_made(out, [steps[options.step]]))
         is_wide = name not in large or (out / "wide.npz").exists()
         missing = (() if _is_ready(out) else STEPS[:3]) + (() if is_wide else STEPS[3:])
         if name in large:
-            for step in missing:
-                _run_alone(step, name, options)
+            all(_run_alone(step, name, options) for step in missing)
         elif missing:
-            _make(out, [steps[step] for step in missing])
+            _is_made(out, [steps[step] for step in missing])
     if not options.step:
         ready = [n for n in makers if _is_ready(options.out / n)]
         (options.out / "names.json").write_text(json.dumps(ready))
 
 
-def _run_alone(step: str, name: str, options: argparse.Namespace) -> None:
-    """A step in a process of its own: each keeps several copies of all weights to its end."""
+def _run_alone(step: str, name: str, options: argparse.Namespace) -> bool:
+    """Whether a step was done, in a process of its own: each keeps several copies of all weights to
+    its end."""
     command = [sys.executable, __file__, str(options.out), "--only", glob.escape(name)]
     for folder in options.models:
         command += ["--models", str(folder)]
-    subprocess.run([*command, "--step", step], check=False)
+    return subprocess.run([*command, "--step", step], check=False).returncode == 0
 
 
 def _is_ready(out: Path) -> bool:
     return (out / "case.json").exists()
 
 
-def _make(out: Path, steps: Sequence[Callable[[Path], None]]) -> None:
+def _is_made(out: Path, steps: Sequence[Callable[[Path], None]]) -> bool:
+    """Takes the steps; whether none of them failed."""
     print(f"making {out.name}", file=sys.stderr, flush=True)
     out.mkdir(parents=True, exist_ok=True)
     try:
@@ -100,7 +100,9 @@ def _make(out: Path, steps: Sequence[Callable[[Path], None]]) -> None:
     except Exception:
         traceback.print_exc()
         print(f"left out: {out.name}", file=sys.stderr)
+        return False
     tf.keras.backend.clear_session()
+    return True
 
 
 def _prepare_case(case: Case, out: Path) -> None:
