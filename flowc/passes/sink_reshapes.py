@@ -49,10 +49,11 @@ class _Sinking:
     def _sunk(self, b: Rewriter, node: Node) -> Value | None:
         if not any(v in self.products or v in self.shaped for v in node.inputs):
             return None
-        source = next((self.shaped[v] for v in node.inputs if v in self.shaped), None)
+        whole = [v for v in node.inputs if v.dims == node.output.dims]  # not each for several
+        source = next((self.shaped[v] for v in whole if v in self.shaped), None)
         if source is None:
             # Of products that are not reshaped as yet: what is made of them may be.
-            if any(v.dims == node.output.dims for v in node.inputs if v in self.products):
+            if any(v in self.products for v in whole):
                 self.products.add(node.output)
             return None
         dims = source.dims
