@@ -154,20 +154,26 @@ def _without_avx512(folder: Path) -> dict[str, str]:
     return {"LD_PRELOAD": str(library)}
 
 
+def _without_folder(error: EngineFailed, case: Path) -> str:
+    """What an engine says, for readers to whom the folder of cases means nothing."""
+    return str(error).replace(f"{case.parent}/", "")
+
+
 def _measured(
     folder: Path, engines: Sequence[EngineProcess], options: argparse.Namespace
 ) -> dict[str, dict[str, Any]]:
     """For each engine: milliseconds of a run, seconds to the first result, how far results are from
     TensorFlow's; or why there is none."""
+    place = folder.resolve()
     found: dict[str, dict[str, Any]] = {}
     turns: dict[str, list[Mapping[str, Any]]] = {}
     for engine in engines:
         found[engine.name] = {"version": engine.version}
         try:
-            found[engine.name] |= engine.ask(open=str(folder.resolve()))
+            found[engine.name] |= engine.ask(open=str(place))
             turns[engine.name] = []
         except EngineFailed as error:
-            found[engine.name]["failed"] = str(error)
+            found[engine.name]["failed"] = _without_folder(error, place)
     for _ in range(options.rounds):
         for engine in engines:
             if engine.name not in turns:
@@ -175,7 +181,7 @@ def _measured(
             try:
                 turns[engine.name].append(engine.ask(seconds=options.seconds))
             except EngineFailed as error:
-                found[engine.name]["failed"] = str(error)
+                found[engine.name]["failed"] = _without_folder(error, place)
                 del turns[engine.name]
     for name, taken in turns.items():
         found[name] |= {
