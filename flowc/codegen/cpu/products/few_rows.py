@@ -33,7 +33,6 @@ from flowc.codegen.llvm.vector_ir import (
     Routine,
     Value,
     Values,
-    advance,
     element_type,
     index_range,
     indices,
@@ -91,7 +90,7 @@ def few_rows_source(
         arguments,
         parts("n", shape.columns),
         0,
-        {**symbols, "advance": advance},
+        symbols,
         bound={"product": routine},
     )
 
