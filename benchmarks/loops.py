@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from contractions import machine_tile, peak_meter
+from contractions import seconds_at_peak
 from loop_programs import PRODUCTS, TRIPS, cases
 from rounds import Row, Timer, compare, timer
 from tensorflow_peer import TensorFlowPeer
@@ -33,11 +33,10 @@ def measure(peer: TensorFlowPeer | None, rounds: int) -> list[Row]:
     """Beside programs that are bound by their products stands what these take at the `peak` of
     multiply-adds in registers: nothing can be faster, and its ratio is our share of the peak."""
     rows = []
-    peak = peak_meter(machine_tile())
     for name in cases():
         peers: dict[str, Timer] = {}
         if name in PRODUCTS:
-            peers["peak"] = partial(_at_peak, peak, PRODUCTS[name])
+            peers["peak"] = partial(seconds_at_peak, PRODUCTS[name])
         if peer is not None:
             peers |= {"XLA": peer.timer(name, "xla"), "executor": peer.timer(name, "executor")}
         goal = f"{GOAL}, {TRIPS // 100_000} ms" if name == "scalar while" else GOAL
@@ -45,7 +44,3 @@ def measure(peer: TensorFlowPeer | None, rounds: int) -> list[Row]:
             compare(name, timer(open_program(name)), peers, rounds=min(rounds, 9), goal=goal)
         )
     return rows
-
-
-def _at_peak(peak: Callable[[], float], operations: int) -> float:
-    return operations / peak() / 1e9

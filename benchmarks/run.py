@@ -64,9 +64,7 @@ def main() -> None:
         "training": lambda: training.measure(peer, options.rounds),
         "first": first_steps.measure,
         "pipelines": lambda: pipelines.measure((), 3, cores),
-        "contractions": lambda: contractions.measure(
-            ("gemm", "conv", "depthwise"), contractions.machine_tile()
-        ),
+        "contractions": contractions.measure,
     }
     found: dict[str, list[Row]] = {}
     for name in options.names:
