@@ -17,6 +17,13 @@ def _engine(ms: float, error: float = 0.0) -> dict[str, Any]:
     return {"version": "1", "min_ms": ms, "median_ms": 2 * ms, "error": error, "first_s": 1.0}
 
 
+def test_who_is_right_is_told_by_f64_where_it_is_known() -> None:
+    right = {**_engine(3, 0.1), "wide_error": 1e-6}
+    wrong = {**_engine(1, 0.0), "wide_error": 0.1}
+    row = _row("rewritten", flowc={**_engine(2, 0.1), "wide_error": 1e-6}, right=right, wrong=wrong)
+    assert ahead(row, "min_ms") == 1.5
+
+
 def _row(name: str, **engines: dict[str, Any]) -> dict[str, Any]:
     told = {"kind": "networks", "convolutional": True, "threads": 1, "target": "native"}
     return {"name": name, **told, "engines": engines}
