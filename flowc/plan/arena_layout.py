@@ -4,9 +4,9 @@ In: slots, each with the time from which and until which it is in use. Out: an `
 Invariant: of two slots in use at one time, one ends before the other begins, whatever the sizes of
 the run are.
 
-Several orders of placing slots are tried with sizes as numbers (`rough`). Of the best order, the
-offsets are not kept, but which slot lies directly above which while both are in use: the offsets
-for any sizes follow from it.
+Several orders of placing slots are tried with sizes as numbers (`rough`), each again with the slots
+that ended last in front. Of the best order, the offsets are not kept, but which slot lies directly
+above which while both are in use: the offsets for any sizes follow from it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from flowc.plan.plan import ALIGNMENT, Plan, Slot, rough
 
 T = TypeVar("T")
 MOST_ORDERED = 2048  # slots: to place one looks at all that were placed before
+PROMOTIONS = 3  # of slots that end last: an order is tried again with these in front
 _ENDLESS = 1 << 62
 
 
@@ -122,18 +123,24 @@ def _most_in_use(slots: Sequence[Slot], sizes: Sequence[int]) -> int:
 
 
 def _best_offsets(slots: Sequence[Slot], sizes: Sequence[int]) -> list[int]:
-    """The offsets with which the last slot ends first."""
+    """The offsets with which the last slot ends first, of those that are tried."""
     least = _most_in_use(slots, sizes)
     best = _placed_in_time(slots, sizes)
+    if len(slots) > MOST_ORDERED:
+        return best
     best_end = _end(best, sizes)
-    if len(slots) <= MOST_ORDERED:
-        for key in (_size, _area, _span):
+    for key in (_size, _area, _span):
+        order = sorted(range(len(slots)), key=lambda i: (-key(slots[i], sizes[i]), i))
+        for _ in range(1 + PROMOTIONS):
             if best_end == least:
-                break
-            order = sorted(range(len(slots)), key=lambda i: (-key(slots[i], sizes[i]), i))
+                return best
             found = _placed_in_order(slots, sizes, order)
-            if _end(found, sizes) < best_end:
-                best, best_end = found, _end(found, sizes)
+            ends = list(map(operator.add, found, sizes))
+            last = max(ends, default=0)
+            if last < best_end:
+                best, best_end = found, last
+            # Those that stand too high are placed first of all.
+            order.sort(key=lambda i: ends[i] < last)
     return best
 
 

@@ -86,6 +86,20 @@ def test_sizes_that_grow_together_lose_nothing() -> None:
         assert check_disjoint(slots, sizes) == n * check_disjoint(fixed, [s // n for s in sizes])
 
 
+def test_what_stands_too_high_is_placed_first() -> None:
+    """Blocks of a transformer: the projections of queries, keys and values are freed while their
+    slices are in use, and what follows is larger than they were by little."""
+    block = [(1, 8, 8), (2, 5, 24), (3, 6, 8), (4, 6, 8), (5, 6, 8), (6, 7, 8), (6, 6, 17)]
+    block += [(7, 8, 8), (8, 9, 8), (9, 11, 8), (10, 11, 32), (11, 12, 8)]
+    slots = [
+        Slot(units * ALIGNMENT, first + 11 * n, last + 11 * n)
+        for n in range(12)
+        for first, last, units in block
+    ]
+    sizes = [int(slot.size) for slot in slots]
+    assert check_disjoint(slots, sizes) == in_use_at_once(slots, sizes)
+
+
 def test_very_many_slots_are_placed_as_they_come_into_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arena_layout, "MOST_ORDERED", 100)
     slots = random_slots(5, 300, 1)
