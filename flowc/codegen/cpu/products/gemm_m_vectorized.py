@@ -57,7 +57,7 @@ TASKS = 4  # that are finished together: their columns are a multiple of whole u
 FILLED = 15 / 16  # of the rows of all tasks are rows of A, at least
 SHALLOW, DEPTH = 128, 4096  # the inner dimension: below, turning costs more; all of it is turned
 CACHED_BYTES = 16 << 20  # of B that are read more than once, at most
-NEAR_BYTES = 768 << 10  # of B: so few stay in a second-level cache beside others, and turning costs more
+NEAR_BYTES = 768 << 10  # of B: two of them stay in a second-level cache, and turning costs more
 
 
 def turned_columns(shape: TileShape) -> int:
