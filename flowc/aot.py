@@ -26,7 +26,7 @@ from flowc.codegen.abi.model_objects import LibraryMember, named, separate_objec
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.link import elf
 from flowc.codegen.link.archive import archive_of
-from flowc.codegen.link.linker import Linker, find_linker, link
+from flowc.codegen.link.linker import find_linker, link
 from flowc.codegen.link.symbols import with_more_names
 from flowc.codegen.link.weights_file import (
     HEADER_BYTES,
@@ -71,7 +71,6 @@ def write_library(
     weights: Literal["embed", "file", "map"] = "embed",
     header: Path | None = None,
     threads: int = 0,
-    linker: Linker | None = None,
     texts: Mapping[Path, bytes] | None = None,
     linked: Mapping[str, tuple[str, Path]] | None = None,
     prefix: str | None = None,
@@ -113,7 +112,7 @@ def write_library(
         written[archive] = archive_of([(f"{n}.o", data) for n, data in enumerate(parts)])
     if not shared:
         return _report(out, None, header, started, size, _write_texts(written))
-    linker = linker or find_linker()
+    linker = find_linker()
     # Beside the library, not in /tmp: the weights may be too large for a file system in memory. No
     # file takes its place before all are whole and on disk.
     with scratch_folder(out, _bytes_of(models) + size) as folder:

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Collection
 
 import pytest
-from layer_rules import MOST_FILES, ROOT, Sources, every_import
+from rules.layer_rules import MOST_FILES, every_import
+from rules.sources import ROOT, Sources
 
 
 def missing_files(page: str) -> list[str]:

@@ -208,16 +208,11 @@ def choose_feeds(graph: Graph, specs: Specs | None = None) -> list[Feed]:
     return named_apart(found)
 
 
-def choose_fetches(graph: Graph, names: Any = None, feeds: Sequence[Feed] = ()) -> list[Fetch]:
-    """Fetches as they are asked for (names or tensors); without any, those of the signature, else
-    the sinks: tensors that nothing takes and that depend on `feeds`, if there are any.
+def choose_fetches(graph: Graph, names: Any) -> list[Fetch]:
+    """Fetches as they are asked for (names or tensors).
 
     Raises `UnknownNameError`, and `UsageError` where there is nothing to fetch.
     """
-    if names is None:
-        return default_fetches(graph, feeds)[0]
-    if isinstance(names, str | Tensor | Operation):
-        names = [names]
     outputs = _signature_outputs(graph)
     found: list[Fetch] = []
     for item in names:
@@ -320,7 +315,8 @@ def default_feeds(graph: Graph) -> tuple[list[Feed], str]:
 
 
 def default_fetches(graph: Graph, feeds: Sequence[Feed] = ()) -> tuple[list[Fetch], str]:
-    """The signature's outputs, else the sinks; and where they came from."""
+    """The signature's outputs, else the sinks: tensors that nothing takes and that depend on
+    `feeds`, if there are any; and where they came from."""
     chosen = _signature(graph, None)
     if chosen is not None:
         name, found = chosen

@@ -28,10 +28,10 @@ GRAPH_FIELD = 2
 INTERNAL_SIGNATURES = frozenset({"__saved_model_init_op", "__saved_model_train_op"})
 
 
-def read_graph_def(region: FileBytes, where: str | None = None) -> Graph:
+def read_graph_def(region: FileBytes) -> Graph:
     """A Graph from the bytes of a GraphDef."""
     nodes, rest = split_graph_def(region)
-    return _graph_of(mapped_nodes(region, nodes), rest, where or region.name)
+    return _graph_of(mapped_nodes(region, nodes), rest, region.name)
 
 
 def graph_of_message(message: GraphDef, where: str) -> Graph:

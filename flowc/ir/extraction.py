@@ -269,16 +269,11 @@ def _rows_of(held: Held | None) -> Dim | None:
             assert_never(held)
 
 
-def with_held(contents: ListValue, held: Held, marks: Value | None = None) -> ListValue:
-    """A list with other elements, and other marks where it has any."""
+def with_held(contents: ListValue, held: Held) -> ListValue:
+    """A list with other elements."""
     rows = _rows_of(held)
-    return replace(
-        contents,
-        rows=contents.rows if rows is None else rows,
-        held=held,
-        marks=contents.marks if marks is None else marks,
-        known=None,
-    )
+    rows = contents.rows if rows is None else rows
+    return replace(contents, rows=rows, held=held, known=None)
 
 
 class Extractor(Protocol):

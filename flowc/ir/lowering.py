@@ -58,7 +58,7 @@ class Reduction:
     beyond the first broadcast against input 0) before the fold; `finish(k, total, count)` maps the
     result, `count` being the number of folded elements as a scalar of the accumulator's dtype.
     `accumulator`: dtype of the running value; None means that of `prepare`'s result (f32 for
-    f16 and bf16). The fold of nothing is the combine's neutral element, or `empty` if given.
+    f16 and bf16). The fold of nothing is the combine's neutral element.
     """
 
     axes: tuple[int, ...]
@@ -66,7 +66,6 @@ class Reduction:
     prepare: Scalars | None = None
     finish: Scalars | None = None
     accumulator: DType | None = None
-    empty: Any = None
 
 
 @dataclass(frozen=True, slots=True)

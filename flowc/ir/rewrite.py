@@ -8,7 +8,7 @@ rule fired. Sizes that a replaced node defined become what stands in the types o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flowc.errors import FlowcError, as_raised
@@ -254,11 +254,11 @@ def _use_counts(c: Computation) -> dict[Value, int]:
     return counts
 
 
-def prune_nodes(c: Computation, keep: Iterable[Node] = ()) -> Computation:
+def prune_nodes(c: Computation) -> Computation:
     """Drops nodes that no result, effect or size needs; parameters stay, and sizes that a run
     reads of data to compare them: where a kernel reads the data, too, nothing else says that the
     sizes are needed."""
-    needed = needed_nodes(c, {v.node for v in c.results} | set(keep) | _compared(c))
+    needed = needed_nodes(c, {v.node for v in c.results} | _compared(c))
     needed.update(n for n in c.nodes if n.op.name == "parameter")
     if len(needed) == len(c.nodes):
         return c

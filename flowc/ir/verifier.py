@@ -231,10 +231,10 @@ def _cluster_fault(node: Node) -> str | None:
     return None
 
 
-def _neighbourhood(c: Computation, position: int, around: int = 4) -> str:
+def _neighbourhood(c: Computation, position: int) -> str:
     lines = str(c).split("\n")
     node = c.nodes[position]
     shown = f" {node.op.name}"
     near = [i for i, line in enumerate(lines) if shown in line]
     middle = near[0] if len(near) == 1 else min(position + 1, len(lines) - 1)
-    return "\n".join(lines[max(0, middle - around) : middle + around + 1])
+    return "\n".join(lines[max(0, middle - 4) : middle + 5])

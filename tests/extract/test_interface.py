@@ -12,7 +12,12 @@ from xla_examples import function
 import flowc as tf
 from flowc.errors import UnknownNameError, UsageError
 from flowc.extract.feed_specs import FeedSpec, parse_feed
-from flowc.extract.interface import choose_feeds, choose_fetches, choose_interface
+from flowc.extract.interface import (
+    choose_feeds,
+    choose_fetches,
+    choose_interface,
+    default_fetches,
+)
 from flowc.graph import Graph, Signature, TensorInfo, TensorShape
 from flowc.importer.formats import Encoding, Kind
 from flowc.importer.read_model import Provenance
@@ -78,7 +83,7 @@ def test_default_feeds_are_placeholders_with_named_sizes(graph: Graph) -> None:
 
 
 def test_default_fetches_are_sinks_behind_placeholders(graph: Graph) -> None:
-    assert [f.name for f in choose_fetches(graph)] == ["out"]
+    assert [f.name for f in default_fetches(graph)[0]] == ["out"]
     chosen = choose_interface(graph)
     assert [f.name for f in chosen.feeds] == ["in/x"]  # no sink needs the other
     assert (chosen.feeds_from, chosen.fetches_from) == ("placeholders", "sinks")
@@ -95,9 +100,9 @@ def test_what_nobody_reads_of_a_loop_is_no_default_fetch() -> None:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None], name="x")
         doubled(x, "alone")
-        assert [f.name for f in choose_fetches(graph)] == ["alone/Exit", "alone/Exit_1"]
+        assert [f.name for f in default_fetches(graph)[0]] == ["alone/Exit", "alone/Exit_1"]
         tf.identity(doubled(x, "read")[1], name="out")
-        found = [f.name for f in choose_fetches(graph)]
+        found = [f.name for f in default_fetches(graph)[0]]
         assert found == ["alone/Exit", "alone/Exit_1", "out"]
 
 
@@ -105,9 +110,9 @@ def test_what_has_the_sizes_of_an_input_and_none_of_its_elements_is_no_default_f
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None], name="x")
         tf.zeros(tf.shape(x), name="start")
-        assert [f.name for f in choose_fetches(graph)] == ["start"]  # there is nothing better
+        assert [f.name for f in default_fetches(graph)[0]] == ["start"]  # there is nothing better
         tf.negative(x, name="out")
-        assert [f.name for f in choose_fetches(graph)] == ["out"]
+        assert [f.name for f in default_fetches(graph)[0]] == ["out"]
 
 
 def test_feeds_complete_and_contradict_the_graph(graph: Graph) -> None:
@@ -210,7 +215,7 @@ def test_sinks_leave_out_marks_of_branches_and_what_is_waited_for() -> None:
         first = tf.negative(x, name="first")
         with tf.control_dependencies([first]):
             tf.exp(x, name="result")
-        assert [f.name for f in choose_fetches(graph)] == ["result"]
+        assert [f.name for f in default_fetches(graph)[0]] == ["result"]
 
 
 def test_sinks_leave_out_what_loops_inside_of_loops_give() -> None:
@@ -223,7 +228,7 @@ def test_sinks_leave_out_what_loops_inside_of_loops_give() -> None:
 
         found = tf.while_loop(lambda i, _: i < n, body, (0, 0))
         tf.identity(found[1], name="total")
-        assert [f.name for f in choose_fetches(graph)] == ["total"]
+        assert [f.name for f in default_fetches(graph)[0]] == ["total"]
 
 
 def test_what_a_loop_hands_on_and_nobody_reads_is_no_result() -> None:
@@ -241,4 +246,4 @@ def test_what_a_loop_hands_on_and_nobody_reads_is_no_result() -> None:
             tf.identity(loop[0], name="counter")
             doubled = tf.identity(loop[1], name="doubled")
         tf.negative(doubled, name="out")
-    assert [f.name for f in choose_fetches(graph)] == ["out"]
+    assert [f.name for f in default_fetches(graph)[0]] == ["out"]

@@ -17,7 +17,7 @@ from value_gradients import ValueGradients
 import flowc as tf
 from flowc.graph import Operation, Tensor
 from flowc.graph.building.creation import create
-from flowc.graph.gradients.operation import op_gradient
+from flowc.graph.gradients.operation import record_gradient
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.op import Op, call_reference, input_spans
@@ -159,5 +159,5 @@ def graph_gradients(
 ) -> list[Tensor | None]:
     """The same by operations of the default graph; gradients flow to and from placeholders."""
     operation, _, dys = operation_of(case, outputs, known, feeds)
-    found = op_gradient(operation, *dys)
+    found = record_gradient(operation, *dys)
     return [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in found]

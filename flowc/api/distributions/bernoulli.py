@@ -14,7 +14,6 @@ from flowc.api.distributions.distribution import (
     BroadcastDistribution,
     equal_param_shapes,
 )
-from flowc.api.distributions.divergences import RegisterKL
 from flowc.api.distributions.parameters import logits_and_probs, whole_numbers_of
 from flowc.api.framework.basics import cast, identity
 from flowc.api.framework.scopes import name_scope
@@ -88,10 +87,9 @@ class Bernoulli(BroadcastDistribution):
     def _mode(self) -> Tensor:
         return cast(self.probs > 0.5, self.dtype)
 
-
-@RegisterKL(Bernoulli, Bernoulli)
-def _between_bernoullis(a: Bernoulli, b: Bernoulli, name: str | None = None) -> Tensor:
-    with name_scope(name, "kl_bernoulli_bernoulli", [a.logits, b.logits]):
-        of_one = softplus(-b.logits) - softplus(-a.logits)
-        of_zero = softplus(b.logits) - softplus(a.logits)
-        return m.sigmoid(a.logits) * of_one + m.sigmoid(-a.logits) * of_zero
+    @staticmethod
+    def _divergence(a: Bernoulli, b: Bernoulli, name: str | None = None) -> Tensor:
+        with name_scope(name, "kl_bernoulli_bernoulli", [a.logits, b.logits]):
+            of_one = softplus(-b.logits) - softplus(-a.logits)
+            of_zero = softplus(b.logits) - softplus(a.logits)
+            return m.sigmoid(a.logits) * of_one + m.sigmoid(-a.logits) * of_zero

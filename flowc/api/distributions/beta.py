@@ -13,7 +13,6 @@ from flowc.api.distributions.distribution import (
     BroadcastDistribution,
     equal_param_shapes,
 )
-from flowc.api.distributions.divergences import RegisterKL
 from flowc.api.distributions.parameters import defined_above_one, new_seed, positive
 from flowc.api.framework import assertions as check
 from flowc.api.framework.scopes import name_scope, with_dependencies
@@ -132,15 +131,14 @@ class Beta(BroadcastDistribution):
         both = [self.concentration1, self.concentration0]
         return defined_above_one(found, both, self.allow_nan_stats, told)
 
-
-@RegisterKL(Beta, Beta)
-def _between_betas(a: Beta, b: Beta, name: str | None = None) -> Tensor:
-    with name_scope(name, "kl_beta_beta", [*a._graph_parents, *b._graph_parents]):
-        found = b._log_normalization() - a._log_normalization()
-        for one, other in (
-            (a.concentration1, b.concentration1),
-            (a.concentration0, b.concentration0),
-        ):
-            found -= m.digamma(one) * (other - one)
-        more = b.total_concentration - a.total_concentration
-        return found + m.digamma(a.total_concentration) * more
+    @staticmethod
+    def _divergence(a: Beta, b: Beta, name: str | None = None) -> Tensor:
+        with name_scope(name, "kl_beta_beta", [*a._graph_parents, *b._graph_parents]):
+            found = b._log_normalization() - a._log_normalization()
+            for one, other in (
+                (a.concentration1, b.concentration1),
+                (a.concentration0, b.concentration0),
+            ):
+                found -= m.digamma(one) * (other - one)
+            more = b.total_concentration - a.total_concentration
+            return found + m.digamma(a.total_concentration) * more

@@ -14,7 +14,6 @@ from flowc.api.arrays.shaping import rank as rank_of
 from flowc.api.arrays.shaping import reshape, transpose
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.distributions.distribution import NOT_REPARAMETERIZED, BroadcastDistribution
-from flowc.api.distributions.divergences import RegisterKL
 from flowc.api.distributions.parameters import logits_and_probs, whole_numbers_of
 from flowc.api.framework.basics import cast, identity
 from flowc.api.framework.scopes import name_scope
@@ -130,9 +129,8 @@ class Categorical(BroadcastDistribution):
         found.set_shape(self.batch_shape)
         return found
 
-
-@RegisterKL(Categorical, Categorical)
-def _between_categoricals(a: Categorical, b: Categorical, name: str | None = None) -> Tensor:
-    with name_scope(name, "kl_categorical_categorical", [a.logits, b.logits]):
-        apart = log_softmax(a.logits) - log_softmax(b.logits)
-        return reduce_sum(softmax(a.logits) * apart, axis=-1)
+    @staticmethod
+    def _divergence(a: Categorical, b: Categorical, name: str | None = None) -> Tensor:
+        with name_scope(name, "kl_categorical_categorical", [a.logits, b.logits]):
+            apart = log_softmax(a.logits) - log_softmax(b.logits)
+            return reduce_sum(softmax(a.logits) * apart, axis=-1)

@@ -19,7 +19,6 @@ from flowc.api.distributions.distribution import (
     Distribution,
     ReparameterizationType,
 )
-from flowc.api.distributions.divergences import RegisterKL
 from flowc.api.distributions.parameters import (
     covariance_of,
     log_combinations,
@@ -168,6 +167,14 @@ class Dirichlet(ConcentratedDistribution):
         is_defined = reduce_all(self.concentration > 1.0, axis=-1, keepdims=True)
         return where_v2(is_defined, found, as_tensor(float("nan"), self.dtype, "nan"))
 
+    @staticmethod
+    def _divergence(a: Dirichlet, b: Dirichlet, name: str | None = None) -> Tensor:
+        one, other = a.concentration, b.concentration
+        with name_scope(name, "kl_dirichlet_dirichlet", [one, other]):
+            of_total = m.digamma(reduce_sum(one, axis=-1, keepdims=True))
+            parts = (one - other) * (m.digamma(one) - of_total)
+            return reduce_sum(parts, axis=-1) - lbeta(one) + lbeta(other)
+
 
 class DirichletMultinomial(ConcentratedDistribution):
     """How often each class is drawn in `total_count` draws by probabilities that are drawn from
@@ -231,12 +238,3 @@ class DirichletMultinomial(ConcentratedDistribution):
     def _scale(self) -> Tensor:
         total = self.total_concentration[..., None]
         return m.sqrt((1.0 + total / self.total_count) / (1.0 + total))
-
-
-@RegisterKL(Dirichlet, Dirichlet)
-def _between_dirichlets(a: Dirichlet, b: Dirichlet, name: str | None = None) -> Tensor:
-    one, other = a.concentration, b.concentration
-    with name_scope(name, "kl_dirichlet_dirichlet", [one, other]):
-        of_total = m.digamma(reduce_sum(one, axis=-1, keepdims=True))
-        parts = (one - other) * (m.digamma(one) - of_total)
-        return reduce_sum(parts, axis=-1) - lbeta(one) + lbeta(other)

@@ -1,7 +1,8 @@
 """`tf.distributions.kl_divergence`, and which function computes it for which two classes.
 
 In: two distributions. Out: their divergence, over the batch. Invariant: a pair of classes has one
-function; the one registered for the nearest ancestors is taken.
+function, a registered one, or the `_divergence` of a class for two of it; that of the nearest
+ancestors is taken.
 """
 
 from __future__ import annotations
@@ -20,13 +21,19 @@ Divergence = Callable[..., Tensor]
 _FUNCTIONS: dict[tuple[type, type], Divergence] = {}
 
 
+def _between(one: type, other: type) -> Divergence | None:
+    """The function for just these two classes."""
+    own = vars(one).get("_divergence") if one is other else None
+    return own or _FUNCTIONS.get((one, other))
+
+
 def registered_divergence(one: type, other: type) -> Divergence | None:
     """The function for two classes: of their ancestors, the pair that is fewest steps away."""
     found: Divergence | None = None
     fewest: int | None = None
     for i, left in enumerate(inspect.getmro(one)):
         for j, right in enumerate(inspect.getmro(other)):
-            function = _FUNCTIONS.get((left, right))
+            function = _between(left, right)
             if function is not None and (fewest is None or i + j < fewest):
                 found, fewest = function, i + j
     return found
@@ -44,11 +51,10 @@ class RegisterKL:
     def __call__(self, kl_fn: Divergence) -> Divergence:
         if not callable(kl_fn):
             raise TypeError(f"kl_fn must be callable, received: {kl_fn}")
-        if self._key in _FUNCTIONS:
+        registered = _between(*self._key)
+        if registered is not None:
             left, right = (cls.__name__ for cls in self._key)
-            raise ValueError(
-                f"KL({left} || {right}) has already been registered to: {_FUNCTIONS[self._key]}"
-            )
+            raise ValueError(f"KL({left} || {right}) has already been registered to: {registered}")
         _FUNCTIONS[self._key] = kl_fn
         return kl_fn
 

@@ -15,7 +15,6 @@ from flowc.api.distributions.distribution import (
     BroadcastDistribution,
     equal_param_shapes,
 )
-from flowc.api.distributions.divergences import RegisterKL
 from flowc.api.distributions.parameters import defined_above_one, positive
 from flowc.api.framework import assertions as check
 from flowc.api.framework.basics import identity
@@ -106,6 +105,20 @@ class Gamma(BroadcastDistribution):
         told = "mode not defined when any concentration <= 1"
         return defined_above_one(found, [self.concentration], self.allow_nan_stats, told)
 
+    @staticmethod
+    def _divergence(a: Gamma, b: Gamma, name: str | None = None) -> Tensor:
+        """Penny, KL-divergences of normal, gamma, Dirichlet and Wishart densities, 2001."""
+        with name_scope(name, "kl_gamma_gamma", [*a._batch_parameters(), *b._batch_parameters()]):
+            one, other = a.concentration, b.concentration
+            return (
+                (one - other) * m.digamma(one)
+                + m.lgamma(other)
+                - m.lgamma(one)
+                + other * m.log(a.rate)
+                - other * m.log(b.rate)
+                + one * (b.rate / a.rate - 1.0)
+            )
+
 
 class Exponential(Gamma):
     """Exponential distributions of density `rate exp(-rate x)`, floats of the shape of `rate`.
@@ -136,18 +149,3 @@ class Exponential(Gamma):
         shape = concat([[n], shape_of(self.rate)], 0)
         drawn = random_uniform(shape, TINY[self.dtype], 1.0, self.dtype, seed)
         return -m.log(drawn) / self.rate
-
-
-@RegisterKL(Gamma, Gamma)
-def _between_gammas(a: Gamma, b: Gamma, name: str | None = None) -> Tensor:
-    """Penny, KL-divergences of normal, gamma, Dirichlet and Wishart densities, 2001."""
-    with name_scope(name, "kl_gamma_gamma", [*a._batch_parameters(), *b._batch_parameters()]):
-        one, other = a.concentration, b.concentration
-        return (
-            (one - other) * m.digamma(one)
-            + m.lgamma(other)
-            - m.lgamma(one)
-            + other * m.log(a.rate)
-            - other * m.log(b.rate)
-            + one * (b.rate / a.rate - 1.0)
-        )

@@ -18,7 +18,6 @@ from flowc.api.distributions.distribution import (
     BroadcastDistribution,
     equal_param_shapes,
 )
-from flowc.api.distributions.divergences import RegisterKL
 from flowc.api.framework import assertions as check
 from flowc.api.framework.basics import identity
 from flowc.api.framework.scopes import control_dependencies, name_scope
@@ -122,6 +121,14 @@ class Normal(LocationScale):
     def _stddev(self) -> Tensor:
         return self.scale * ones_like(self.loc)
 
+    @staticmethod
+    def _divergence(a: Normal, b: Normal, name: str | None = None) -> Tensor:
+        with name_scope(name, "kl_normal_normal", [a.loc, b.loc]):
+            other = m.square(b.scale)
+            ratio = m.square(a.scale) / other
+            apart = m.squared_difference(a.loc, b.loc) / (2.0 * other)
+            return apart + 0.5 * (ratio - 1.0 - m.log(ratio))
+
 
 class Laplace(LocationScale):
     """Laplace's distributions of mean `loc` and density `exp(-|x - loc| / scale) / (2 scale)`,
@@ -196,12 +203,3 @@ def _normal_log_cdf(z: Tensor) -> Tensor:
     tail = -0.5 * square - m.log(-below) - 0.5 * math.log(2.0 * math.pi) + m.log(series)
     middle = m.log(_normal_cdf(m.maximum(z, low)))
     return where_v2(z > high, -_normal_cdf(-z), where_v2(z > low, middle, tail))
-
-
-@RegisterKL(Normal, Normal)
-def _between_normals(a: Normal, b: Normal, name: str | None = None) -> Tensor:
-    with name_scope(name, "kl_normal_normal", [a.loc, b.loc]):
-        other = m.square(b.scale)
-        ratio = m.square(a.scale) / other
-        apart = m.squared_difference(a.loc, b.loc) / (2.0 * other)
-        return apart + 0.5 * (ratio - 1.0 - m.log(ratio))

@@ -12,7 +12,7 @@ rows at displacements from as few pointers as can be.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from llvmlite import ir
 
@@ -65,15 +65,15 @@ class Operands:
 
 def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) -> Routine:
     """`sums(block, panel, c, next, depth, c_stride, accumulate, next_step, ...)`: C[rows, columns]
-
     (+)= block x panel; behind these, with `operands.lines`, `groups, group_step, lines, line_step`.
     Columns are whole vectors and at most a half, in panels of whole ones. What stands at `next` is
     fetched into the second cache, `next_step` bytes for each step of the depth.
     """
     o = operands
     emit, name = (_emit_line_sums, "line_sums") if o.lines else (_emit_sums, "sums")
+    told = ".".join(str(int(x)) for x in astuple(o))
     return Routine(
-        f"{name}.{shape.dtype}.{rows}x{columns}.{o.step}.{o.stride}.{o.width}",
+        f"{name}.{shape.dtype}.{rows}x{columns}.{shape.lanes}.{told}",
         shape.dtype,
         "ppppiiii" + kinds_of_lines(o),
         lambda b, values: emit(b, values, shape, rows, columns, operands),

@@ -89,8 +89,6 @@ class Reducing:
         k = self.c.k
         if lowering.finish is not None:
             total = lowering.finish(k, total, self.count(total.dtype))
-        if lowering.empty is not None:
-            total = self._unless_empty(total, lowering.empty)
         return k.cast(total, node.output.type.dtype)
 
     def count(self, dtype: DType) -> Scalar:
@@ -98,14 +96,6 @@ class Reducing:
         if isinstance(dims, int):
             return self.c.k.const(dims, dtype)
         return self.c.k.cast(self.c.k.index_value(dims, dtypes.i64), dtype)
-
-    def _unless_empty(self, total: Scalar, empty: Any) -> Scalar:
-        dims = product(self.full[a] for a in self.axes)
-        k = self.c.k
-        if isinstance(dims, int):
-            return k.const(empty, total.dtype) if dims == 0 else total
-        some = k.gt(k.index_value(dims, dtypes.i64), 0)
-        return k.select(some, total, k.const(empty, total.dtype))
 
     def row_index(self, value: Value, kept_index: Sequence[Dim]) -> tuple[Dim, ...]:
         """The index of a value that has one element a row, for an index of the kept dims."""

@@ -92,12 +92,10 @@ class _Section:
     entry: int = 0
 
 
-def write_weights_object(
-    weights: Weights, size: int, machine: int, file: BinaryIO, symbol: str = SYMBOL
-) -> None:
-    """Writes the whole object at the start of `file`. `symbol`: the name of the blob."""
+def write_weights_object(weights: Weights, size: int, machine: int, file: BinaryIO) -> None:
+    """Writes the whole object at the start of `file`."""
     names = b"\0.rodata.flowc\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack\0"
-    strings = f"\0{symbol}\0".encode()
+    strings = f"\0{SYMBOL}\0".encode()
     hidden, global_object, data_section = 2, 0x11, 1
     symbols = _SYMBOL.pack(0, 0, 0, 0, 0, 0)
     symbols += _SYMBOL.pack(1, global_object, hidden, data_section, 0, size)

@@ -187,7 +187,6 @@ def module_function(
     arguments: Sequence[ir.Type],
     emit: Callable[[ir.IRBuilder, Values], None],
     *,
-    inline: bool = False,
     linkage: str = "internal",
 ) -> ir.Function:
     """The function `name` of the module, built by `emit` when it is first wanted."""
@@ -197,7 +196,7 @@ def module_function(
     function = ir.Function(module, ir.FunctionType(VOID, arguments), name)
     function.linkage = linkage
     function.attributes.add("nounwind")
-    function.attributes.add("alwaysinline" if inline else "noinline")
+    function.attributes.add("noinline")
     b = ir.IRBuilder(function.append_basic_block("entry"))
     emit(b, function.args)
     b.ret_void()

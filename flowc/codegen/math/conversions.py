@@ -14,7 +14,7 @@ from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define_one
 from flowc.dtypes import DType
 
-_SIGN16, _SIGN32 = 0x8000, 0x80000000
+_SIGN16 = 0x8000
 
 
 @define_one("f16_to_f32", (dtypes.f16,), dtypes.f32, dtype=dtypes.f32)

@@ -348,7 +348,7 @@ class _LoopBuilder:
         ends = [v for bound in traced.ends.values() for v in values_of(bound)]
         attrs = {
             "condition": condition.computation(
-                traced.parameters[0], captures, [self.as_scalar(condition, traced.condition)]
+                traced.parameters[0], captures, [self.as_scalar(traced.condition)]
             ),
             "body": body.computation(traced.parameters[1], captures, ends),
             "carried": len(ends),
@@ -390,7 +390,7 @@ class _LoopBuilder:
                     "into it, are made",
                 )
 
-    def as_scalar(self, scope: BodyBuilder, condition: Value) -> Value:
+    def as_scalar(self, condition: Value) -> Value:
         if condition.type.rank == 0 and condition.type.dtype is dtypes.bool_:
             return condition
         raise InvalidArgumentError(

@@ -173,21 +173,6 @@ def is_trainable(tensor: Tensor) -> bool:
     return tensor.base_dtype in TRAINABLE
 
 
-def op_gradient(operation: Operation, *grad_ys: Gradient | None) -> list[Any]:
-    """The gradient of each input of an operation, None where nothing flows back.
-
-    `grad_ys`: the gradient of each output; None counts as zeros. Raises `LookupError` for an op
-    that has no gradient, `UnimplementedError` for a case that its gradient does not cover.
-    """
-    record = tf_op(operation.type)
-    if record is None or record.gradient is None:
-        raise no_gradient_defined(operation)
-    graph = operation.graph
-    with graph.as_default(), graph.name_scope(f"{operation.name}_grad"):
-        given = zip(operation.outputs, grad_ys, strict=True)
-        return record_gradient(operation, *[_zeros(y) if dy is None else dy for y, dy in given])
-
-
 def no_gradient_defined(operation: Operation) -> LookupError:
     return LookupError(
         f"No gradient defined for operation '{operation.name}' (op type: {operation.type})"
@@ -195,8 +180,9 @@ def no_gradient_defined(operation: Operation) -> LookupError:
 
 
 def record_gradient(operation: Operation, *grad_ys: Gradient | None) -> list[Any]:
-    """The same for gradients of all outputs that gradients flow through, in the scope that the
-    default graph is in."""
+    """The gradient of each input of an operation, None where nothing flows back, in the scope that
+    the default graph is in; `grad_ys`: of each output that gradients flow through. Raises
+    `UnimplementedError` for a case that the record's gradient does not cover."""
     record = tf_op(operation.type)
     assert record is not None and record.gradient is not None
     forward = _ForwardOperation(operation, record)
@@ -211,7 +197,3 @@ def _dense(operation: Operation, dy: Gradient | None) -> Tensor | None:
     if isinstance(dy, IndexedSlices):
         return dy.dense() if operation.type in _RESHAPED else as_tensor(dy)
     return dy
-
-
-def _zeros(y: Tensor) -> Tensor | None:
-    return output("ZerosLike", y, name="zeros_like") if is_trainable(y) else None

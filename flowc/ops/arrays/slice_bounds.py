@@ -86,9 +86,7 @@ def wrap_index(value: Dim, dim: Dim) -> Dim:
     return value - dim * floordiv(value, _FAR)  # the quotient is -1 for negative values, else 0
 
 
-def range_bounds(
-    part: AxisSlice, dim: Dim, begin: Dim | None, end: Dim | None, stride: int
-) -> tuple[Dim, Dim]:
+def range_bounds(dim: Dim, begin: Dim | None, end: Dim | None, stride: int) -> tuple[Dim, Dim]:
     """The first index that a range reads, and how many. `begin`, `end`: None where masked."""
     if stride > 0 and end is None and isinstance(begin, int) and begin < 0:
         count = minimum(dim, -begin)  # what follows would give the same, harder to read
@@ -114,7 +112,7 @@ class KernelBounds:
         assert part.entry is not None
         if part.from_begin or self.begins is not None:
             known = None if part.from_begin or self.begins is None else self.begins[part.entry]
-            return range_bounds(part, dim, known, None, stride)[0]
+            return range_bounds(dim, known, None, stride)[0]
         value, extent, zero = self._wrapped(k, part.entry, dim)
         one = k.const(1, i64)
         low, high = (zero, extent) if stride > 0 else (zero, k.sub(extent, one))

@@ -163,7 +163,7 @@ def sliced_dims(c: Inference, dims: Dims) -> Dims:
         else:
             begin = None if part.from_begin else as_dim(c.need(1)[part.entry])
             end = None if part.to_end else as_dim(c.need(2)[part.entry])
-            _, size = range_bounds(part, dims[part.axis], begin, end, strides[part.entry])
+            _, size = range_bounds(dims[part.axis], begin, end, strides[part.entry])
             result.append(size)
     return tuple(result)
 

@@ -375,7 +375,7 @@ def self_adjoint_eig(x: Any, values: Any, vectors: Any, scratch: Any, status: An
             e[i] = f64(0)
         tridiagonalize(a, n, d, e, ts, v, w)
         if wanted:
-            form_vectors(a, n, z, ts, v, w)
+            form_vectors(a, n, z, ts, v)
         lost = iterate_ql(d, e, z, n, n if wanted else 0)
         if lost > 0:
             fail(status, 1, 0, 0, 0)
@@ -393,7 +393,7 @@ def self_adjoint_eig(x: Any, values: Any, vectors: Any, scratch: Any, status: An
                 write_column(z, row * n, n, vectors, at + i)
 
 
-def form_vectors(a: Any, n: int, z: Any, ts: Any, v: Any, w: Any) -> None:
+def form_vectors(a: Any, n: int, z: Any, ts: Any, v: Any) -> None:
     """A part of kernels: the product of the reflections, its columns as rows of `z`."""
     for i in range(n * n):
         z[i] = elem(0)

@@ -44,9 +44,8 @@ def square_dims(c: Inference) -> Dims:
     return (*c.dims(0)[:-2], n, n)
 
 
-def solution_dims(c: Inference, rows: int = -2) -> Dims:
-    """Of equations: matrices in input 0, right sides in input 1; `rows`: the axis of the matrices
-    that counts equations."""
+def solution_dims(c: Inference) -> Dims:
+    """Of equations: matrices in input 0, right sides in input 1."""
     need_matrix(c, 0)
     need_matrix(c, 1)
     if c.rank(0) != c.rank(1):
@@ -54,7 +53,7 @@ def solution_dims(c: Inference, rows: int = -2) -> Dims:
     matrix, right = c.dims(0), c.dims(1)
     fault = "All input tensors must have the same outer dimensions."
     batch = tuple(c.equal(x, y, fault) for x, y in zip(matrix[:-2], right[:-2]))
-    c.equal(matrix[rows], right[-2], INCOMPATIBLE)
+    c.equal(matrix[-2], right[-2], INCOMPATIBLE)
     return (*batch, matrix[-1], right[-1])
 
 

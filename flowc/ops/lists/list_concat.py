@@ -60,7 +60,7 @@ AMBIGUOUS = (
 def emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     contents = list_of(x, inputs[0])
     dtype, leading, first = attrs["element_dtype"], None, None
-    check_dtype(x, contents.dtype, dtype)
+    check_dtype(contents.dtype, dtype)
     stated: Partial
     if len(inputs) == 1:
         stated = attrs["element_shape"]

@@ -161,7 +161,7 @@ def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     if isinstance(contents, ListValue) and isinstance(contents.held, Columns):
         return popped(x, contents, Faults(POP))
     contents = list_of(x, contents)
-    check_dtype(x, contents.dtype, dtype)
+    check_dtype(contents.dtype, dtype)
     if contents.rows == 0:
         raise InvalidArgumentError(POP)
     shape = None if dtype is dtypes.variant else shape_input(x, value_of(x, inputs[1]))

@@ -84,7 +84,7 @@ def as_element(value: Value | TwoRanks, dtype: DType) -> Bound:
     return ListValue(value.type.dtype, value.dims[0], DenseItems(value))
 
 
-def check_dtype(x: Extractor, held: DType, asked: DType) -> None:
+def check_dtype(held: DType, asked: DType) -> None:
     if asked is not held and asked is not dtypes.variant and held is not dtypes.variant:
         raise InvalidArgumentError(
             f"Invalid data types; op elements {dtype_shown(asked)} but list elements "
@@ -95,7 +95,7 @@ def check_dtype(x: Extractor, held: DType, asked: DType) -> None:
 def check_takes(x: Extractor, contents: ListValue, dtype: DType, given: Dims, fault: str) -> None:
     """Refuses elements of a dtype and of dims that are not those of a list. `fault`: the message
     for two shapes, of the element and of the list."""
-    check_dtype(x, contents.dtype, dtype)
+    check_dtype(contents.dtype, dtype)
     if not fits(contents.partial, given):
         raise InvalidArgumentError(fault.format(shape_shown(given), shape_shown(contents.partial)))
 
@@ -116,7 +116,7 @@ def readable_list(
     """The list as one whose elements have dims. `shape`: what the reader says of them; `fault`: the
     message where that does not suffice."""
     contents = list_of(x, bound)
-    check_dtype(x, contents.dtype, dtype)
+    check_dtype(contents.dtype, dtype)
     found = readable(x, contents, shape)
     if found is None:
         shown = shape_shown(merged(contents.partial, shape))

@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from flowc.ir.computation import Node
 
 
-def constant_axes(node: Node, operand: int = 1) -> tuple[int, ...]:
-    """The axes that a node's operand holds, ascending and in [0, rank of input 0).
+def constant_axes(node: Node) -> tuple[int, ...]:
+    """The axes that input 1 holds, ascending and in [0, rank of input 0).
 
     Raises `InvalidModelError` where they are not constants.
     """
-    axes = node.inputs[operand].constant
-    if axes is None and node.inputs[operand].type.size == 0:
+    axes = node.inputs[1].constant
+    if axes is None and node.inputs[1].type.size == 0:
         return ()  # those of an input that no step of the program repeats
     if axes is None:
         raise InvalidModelError(
-            f"{node.op.tf_name}: the axes ({node.inputs[operand].type}) are computed at run time",
+            f"{node.op.tf_name}: the axes ({node.inputs[1].type}) are computed at run time",
             node=node.name,
             hint="make the axes a constant",
         )

@@ -267,9 +267,9 @@ class FunctionWriter:
         """Read-modify-write; gives the old value."""
         return self.b.atomic_rmw(operation, address, value, order)
 
-    def swap_if(self, address: Any, expected: Any, value: Any, order: str = "acq_rel") -> Any:
+    def swap_if(self, address: Any, expected: Any, value: Any) -> Any:
         """Compare-and-swap; gives whether it took place."""
-        pair = self.b.cmpxchg(address, expected, value, order, "acquire")
+        pair = self.b.cmpxchg(address, expected, value, "acq_rel", "acquire")
         return self.b.extract_value(pair, 1)
 
     def compare(self, operator: str, left: Any, right: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,20 @@ def test_sums_of_tiles_stay_in_registers(level: str) -> None:
             asm = module_text([text], target.processor, "asm", **cpu._passes(True))
             assert len(re.findall(r"vfmadd\w*\s.*[yz]mm", asm)) >= rows
             assert not spill.search(asm), (rows, columns)
+
+
+def test_names_of_sums_say_all_that_their_code_depends_on() -> None:
+    """Routines of one name and dtype are one routine."""
+    shape, operands = tile_shape(dtypes.f32, 256), Operands(1, 400, 16)
+    others = [
+        replace(operands, **{field.name: 1 + getattr(operands, field.name)})
+        for field in fields(Operands)
+        if field.type != "bool"
+    ]
+    others += [replace(operands, fetches_next=False), replace(operands, lines=True)]
+    made = [sums_routine(shape, 4, 16, o) for o in (operands, *others)]
+    made += [sums_routine(tile_shape(dtypes.f32, 512), 4, 16, operands)]
+    assert len({routine.name for routine in made}) == len(made) == len(fields(Operands)) + 2
 
 
 def test_who_waits_for_a_part_hears_of_its_fault() -> None:

@@ -10,13 +10,11 @@ from __future__ import annotations
 import ast
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-
+from rules.sources import Sources, is_within, nodes_of, parents
 
 # Low to high; a module's layer is that of the longest prefix that is listed.
 LAYERS: tuple[tuple[str, ...], ...] = (
@@ -36,9 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.cli", "flowc.__main__"),
 )
 
-
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}
-
 
 # Package -> where it may be imported.
 PLACES = {
@@ -92,7 +88,6 @@ PLACES = {
     ),
 }
 
-
 # Of two packages of one layer, or of layers that would allow it: the first knows nothing of these.
 STRANGERS = {
     "flowc.graph": ("flowc.passes", "flowc.plan"),
@@ -101,12 +96,9 @@ STRANGERS = {
     "flowc.codegen": ("flowc.graph", "flowc.extract", "flowc.importer"),
 }
 
-
 IN_THE_ROOT = {"__main__", "errors", "dtypes", "version", "options", "compiler", "aot", "proto"}
 
-
 MOST_FILES = 25  # of a folder
-
 
 # Late imports that lead back, because an object does what stands above it: a Computation prints
 # itself, a tensor's operators make operations, its shape is inferred and its value asked of a
@@ -143,29 +135,6 @@ BACK = {
     ),
 }
 
-
-# What of a Target only the code for that kind of machine may read.
-TARGET_DETAILS = ("vector_bits", "registers", "has_fma")
-
-
-TARGET_READERS = ("flowc.codegen.cpu", "flowc.codegen.cuda")
-
-
-# Where importing does something: records of ops and of math functions are defined, the program
-# starts.
-DEFINES = ("flowc.ops", "flowc.codegen.math")
-
-
-STARTS = ("flowc.__main__",)
-
-
-# Numba finds a target by its name in a table of its own; a dataset is made from the type of one.
-EFFECTS = {
-    ("flowc.codegen.cpu.numba_stages", "target_registry[TARGET] = _Target"),
-    ("flowc.api.data.dataset", "DatasetSpec.value_class = Dataset"),
-}
-
-
 # TensorFlow has functions in `tf.dtypes`: the API above gives them when they are asked for.
 ASKED_FOR = {("flowc.dtypes", "flowc")}
 
@@ -183,46 +152,31 @@ class Import:
         return f"{self.module}:{self.line} imports {self.name}"
 
 
-def module_name(path: Path, root: Path) -> str:
-    parts = path.relative_to(root).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def sources() -> dict[str, str]:
-    """The text of every module of flowc and its runtime, generated ones left out."""
-    found: dict[str, str] = {}
-    for root, package in ((ROOT, "flowc"), (ROOT / "runtime", "flowc_runtime")):
-        for path in sorted((root / package).rglob("*.py")):
-            if not path.name.endswith("_pb2.py"):
-                found[module_name(path, root)] = path.read_text()
-    return found
-
-
-@cache
-def tree_of(source: str) -> ast.Module:
-    return ast.parse(source)
+IMPORTERS = ("import_module", "__import__")
 
 
 @cache
 def imports_of(module: str, source: str) -> tuple[Import, ...]:
     """Every import of a module's source, with submodules named by `from package import module`."""
-    return tuple(_imports_of(module, tree_of(source)))
+    return tuple(_imports_of(module, nodes_of(source)))
 
 
-def _imports_of(module: str, tree: ast.Module) -> Iterator[Import]:
+def _imports_of(module: str, nodes: Sequence[ast.AST]) -> Iterator[Import]:
     guarded = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}:{node.lineno}: relative import"
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
+            ("import_module", "__import__")
+        ):
             names = [x.value for x in node.args[:1] if isinstance(x, ast.Constant)]
         else:
             continue
@@ -241,16 +195,6 @@ def layer(name: str) -> int | None:
         if found is not None and (end > 1 or parts[0] == "flowc_runtime" or len(parts) == 1):
             return found
     return LAYER_OF["flowc"] if len(parts) == 2 else None
-
-
-def is_within(name: str, package: str) -> bool:
-    return name == package or name.startswith(f"{package}.")
-
-
-# -- the rules: each gives what breaks it in some sources
-
-
-Sources = Mapping[str, str]
 
 
 def every_import(known: Sources) -> list[Import]:
@@ -332,7 +276,7 @@ def _folder(module: str, known: Sources) -> str:
 
 
 def out_of_place_in_the_root(known: Sources) -> list[str]:
-    packages = {p for m in known for p in _parents(m)}
+    packages = {p for m in known for p in parents(m)}
     return [
         m
         for m in known
@@ -341,78 +285,6 @@ def out_of_place_in_the_root(known: Sources) -> list[str]:
         and m not in packages
         and m.partition(".")[2] not in IN_THE_ROOT
     ]
-
-
-def _parents(module: str) -> Iterator[str]:
-    while "." in module:
-        module = module.rpartition(".")[0]
-        yield module
-
-
-def class_names_used_twice(known: Sources) -> list[str]:
-    """Names that stand for more than one class. The runtime, which is installed alone, has errors
-    of its own with the names of flowc's."""
-    places: dict[str, list[str]] = {}
-    for module, source in known.items():
-        for node in ast.walk(tree_of(source)):
-            if isinstance(node, ast.ClassDef) and module != "flowc_runtime.errors":
-                places.setdefault(node.name, []).append(module)
-    return [f"{name}: {', '.join(where)}" for name, where in places.items() if len(where) > 1]
-
-
-def readers_of_target_details(known: Sources) -> list[str]:
-    found = []
-    for module, source in known.items():
-        if any(is_within(module, p) for p in TARGET_READERS):
-            continue
-        for node in ast.walk(tree_of(source)):
-            if isinstance(node, ast.Attribute) and node.attr in TARGET_DETAILS:
-                found.append(f"{module}:{node.lineno} reads .{node.attr}")
-    return found
-
-
-def effects_of_imports(known: Sources) -> list[str]:
-    """Statements that do something when a module is imported, and functions that set what a module
-    holds for others."""
-    found = []
-    for module, source in known.items():
-        defines = any(is_within(module, p) for p in DEFINES)
-        tree = tree_of(source)
-        own = {
-            n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
-        own |= {n.name for n in tree.body if isinstance(n, ast.ClassDef)}
-        for node in () if defines or module in STARTS else _statements(tree.body):
-            if _has_effect(node, own) and (module, ast.unparse(node)) not in EFFECTS:
-                found.append(f"{module}:{node.lineno} does something when imported")
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Global):
-                found.append(f"{module}:{node.lineno} changes {', '.join(node.names)}")
-    return found
-
-
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Those that run when a module is imported, also in branches."""
-    for node in body:
-        yield node
-        if isinstance(node, ast.If):
-            yield from _statements([*node.body, *node.orelse])
-        elif isinstance(node, ast.Try):
-            handled = [inner for handler in node.handlers for inner in handler.body]
-            yield from _statements([*node.body, *handled, *node.orelse, *node.finalbody])
-
-
-def _has_effect(node: ast.stmt, own: Collection[str]) -> bool:
-    """Whether a statement does more than to import, to give a value a name, or to complete what is
-    the module's `own`."""
-    if isinstance(node, (ast.For, ast.While, ast.With, ast.Delete)):
-        return True
-    if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Call)
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    parts = [t.value for t in targets if isinstance(t, (ast.Attribute, ast.Subscript))]
-    foreign = any(not (isinstance(x, ast.Name) and x.id in own) for x in parts)
-    return foreign or any(isinstance(t, ast.Name) and t.id == "_" for t in targets)
 
 
 def foreign_imports_of_the_runtime(known: Sources) -> list[str]:
@@ -426,17 +298,3 @@ def foreign_imports_of_the_runtime(known: Sources) -> list[str]:
         and not is_within(i.module, "flowc_runtime.native")
         and i.name.partition(".")[0] not in allowed
     ]
-
-
-RULES = {
-    "every module has a layer": modules_without_a_layer,
-    "no module imports from a layer above it": upward_imports,
-    "packages stay where they belong": misplaced_imports,
-    "no circle of imports": circles,
-    "no crowded folder": crowded_folders,
-    "nothing in the root but what is listed": out_of_place_in_the_root,
-    "one class name once": class_names_used_twice,
-    "only code for a kind of machine reads a target's details": readers_of_target_details,
-    "importing registers nothing but op records": effects_of_imports,
-    "the runtime needs NumPy alone": foreign_imports_of_the_runtime,
-}
