@@ -120,6 +120,7 @@ tag: ## tag the commit with the version that CHANGELOG.md calls released; nothin
 	@version=$$(sed -n 's/^FLOWC_VERSION = "\(.*\)"/\1/p' flowc/version.py); \
 	  grep -q "^## Released ($$version)" CHANGELOG.md || { echo "CHANGELOG.md has no released $$version" >&2; exit 1; }; \
 	  test -z "$$(git status --porcelain)" || { echo "something is not committed" >&2; exit 1; }; \
+	  PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/pages/record_index.py --check || { echo "the index of records is old: make stub" >&2; exit 1; }; \
 	  git tag -a "v$$version" -m "flowc $$version" && echo "v$$version"
 
 clean: ## remove the environments and what the demo made

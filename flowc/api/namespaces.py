@@ -6,24 +6,25 @@ nothing is imported before it is asked for; a name that flowc does not have says
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from flowc.errors import did_you_mean
+from flowc.ir.cached_property import cached_property
 
 TYPO = 0.75  # how like a public name one has to be to be taken for a slip
 
 
-def entries(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def entries(tables: Iterable[Mapping[str, str]]) -> dict[str, tuple[str, str]]:
     """name -> (module, name there)"""
     found: dict[str, tuple[str, str]] = {}
-    for module, text in modules.items():
-        for word in text.split():
-            name, _, inner = word.partition("=")
-            found[name] = (module, inner or name)
+    for table in tables:
+        for module, text in table.items():
+            for word in text.split():
+                name, _, inner = word.partition("=")
+                found[name] = (module, inner or name)
     return found
 
 
@@ -69,17 +70,21 @@ INSTEAD = {
 class Namespace:
     """A named group of public names, such as `flowc.nn`. Names are imported when first used.
 
-    `inner`: the namespaces inside, such as `rnn_cell`."""
+    `tables`: what `entries` reads; `inner`: the namespaces inside, such as `rnn_cell`."""
 
     def __init__(
         self,
         path: str,
-        names: Mapping[str, tuple[str, str]],
+        tables: Iterable[Mapping[str, str]],
         inner: Mapping[str, Namespace] | None = None,
     ) -> None:
         self.__name__ = path
-        self._names = names
+        self._tables = tables
         self._inner = dict(inner or {})
+
+    @cached_property
+    def _names(self) -> dict[str, tuple[str, str]]:
+        return entries(self._tables)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -95,8 +100,8 @@ class Namespace:
         return f"<namespace {self.__name__}>"
 
 
-def namespaces(tables: Mapping[str, Mapping[str, str]]) -> dict[str, Namespace]:
-    """The namespaces at the top; a table of a dotted name stands inside another one."""
+def namespaces(tables: Mapping[str, Iterable[Mapping[str, str]]]) -> dict[str, Namespace]:
+    """The namespaces at the top; the tables of a dotted name stand inside another one."""
     made: dict[str, Namespace] = {}
     for path in sorted(tables, key=lambda path: -path.count(".")):
         inner = {
@@ -104,7 +109,7 @@ def namespaces(tables: Mapping[str, Mapping[str, str]]) -> dict[str, Namespace]:
             for name, space in made.items()
             if name.startswith(f"{path}.") and name.count(".") == path.count(".") + 1
         }
-        made[path] = Namespace(f"flowc.{path}", entries(tables[path]), inner)
+        made[path] = Namespace(f"flowc.{path}", tables[path], inner)
     return {path: made[path] for path in tables if "." not in path}
 
 
@@ -135,6 +140,8 @@ def not_provided(names: Mapping[str, Any], name: str, owner: str) -> str:
 @cache
 def tensorflow_names() -> dict[str, frozenset[str]]:
     """The public names of each namespace of TensorFlow 1: `tf`, `tf.nn`, ..."""
+    from pathlib import Path  # late: its own imports take longer than all of this module
+
     text = Path(__file__).with_name("tensorflow_names.txt").read_text()
     found: dict[str, frozenset[str]] = {}
     for paragraph in text.replace("\n  ", " ").splitlines():

@@ -8,8 +8,10 @@ them.
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-from flowc.ir.signature import OpSignature, parse_signature
+if TYPE_CHECKING:
+    from flowc.ir.signature import OpSignature
 
 _FORWARD = "(data: {0}; T: type) -> output: {0}"
 _FRAME = ", frame_name: string, is_constant: bool = False, parallel_iterations: int = 10)"
@@ -51,6 +53,8 @@ PASSING = _with_references("Identity")
 @cache
 def control_flow_signature(op_type: str) -> OpSignature | None:
     """The signature of an op type that carries control flow, or None for others."""
+    from flowc.ir.signature import parse_signature  # late: a program may do without
+
     if op_type in _OTHERS:
         return parse_signature(op_type + _OTHERS[op_type])
     form = _SIGNATURES.get(op_type.removeprefix("Ref"))

@@ -2,27 +2,26 @@
 
 In: `define(...)`, once for each op, in a file of `flowc/ops/`. Out: `op_named` and `tf_op`, which
 import the file of a record that is not there yet. Invariant: names are unique, and nothing about an
-op stands outside its record but the module that it is in: `record_index.txt` has a line a module,
-which `make stub` writes from the records themselves.
+op stands outside its record. `record_index.txt`, which `make stub` writes, says in which module
+each is, and saves imports, no more: a module that is other than it says is imported where a name is
+not found without it, so that whoever adds an op changes the op's own file alone.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Mapping, Sequence
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.errors import (
-    InvalidModelError,
-)
+from flowc.errors import InvalidModelError
 from flowc.ir.cached_property import cached_property
 from flowc.ir.signature import REQUIRED, Arg, OpSignature, parse_signature
 from flowc.ir.types import Dims, TensorType
@@ -130,8 +129,9 @@ TRAITS = {
     "no_fold",  # too large or meaningless to evaluate at compile time (Placeholder, Range of sizes)
 }
 
-INDEX = Path(__file__).with_name("record_index.txt")
 PACKAGE = "flowc.ops"
+INDEX = os.path.join(os.path.dirname(__file__), "record_index.txt")
+FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "ops")
 
 _BY_NAME: dict[str, Op] = {}
 _BY_TF_NAME: dict[str, Op] = {}
@@ -140,24 +140,55 @@ _BY_TF_NAME: dict[str, Op] = {}
 @cache
 def modules_by_name() -> dict[str, str]:
     """The modules of flowc's records by their IR names."""
-    return {names[0]: module for module, names in _indexed()}
+    return {names[0]: module for module, (_, found) in _indexed().items() for names in found}
 
 
 @cache
 def modules_by_tf_name() -> dict[str, str]:
     """The modules of flowc's records by their TensorFlow op types, aliases too."""
-    return {name: module for module, names in _indexed() for name in names[1:]}
+    lines = _indexed().items()
+    return {name: module for module, (_, found) in lines for names in found for name in names[1:]}
 
 
 @cache
-def _indexed() -> list[tuple[str, list[str]]]:
-    """(module, [IR name, op type, alias...]) of every record, whose line is `folder.module`, then
-    `name Type Alias` behind tabs."""
-    found: list[tuple[str, list[str]]] = []
-    for line in INDEX.read_text("utf-8").splitlines():
-        module, *records = line.split("\t")
-        found += [(f"{PACKAGE}.{module}", record.split(" ")) for record in records]
+def _indexed() -> dict[str, tuple[str, list[list[str]]]]:
+    """By module its checksum and, of every record, the IR name, the op type, and aliases. A line of
+    the index is `folder.module checksum`, then `name Type Alias` of each record behind tabs."""
+    found: dict[str, tuple[str, list[list[str]]]] = {}
+    with open(INDEX, encoding="utf-8") as file:
+        for line in file:
+            first, *records = line.rstrip("\n").split("\t")
+            module, checksum = first.split(" ")
+            names = [record.split(" ") for record in records]
+            found[f"{PACKAGE}.{module}".rstrip(".")] = checksum, names
     return found
+
+
+def changed_modules() -> tuple[list[str], list[str]]:
+    """The modules that are new or other than the index says, and all that there are. Every source
+    is read: 2 ms."""
+    known, present = _indexed(), checksums()
+    changed = [m for m, found in present.items() if m not in known or known[m][0] != found]
+    return changed, list(present)
+
+
+def checksums(folder: str = FOLDER, package: str = PACKAGE) -> dict[str, str]:
+    """Of the source of every module of a folder and those below it, in order of their names."""
+    return dict(sorted(_checksums(folder, package)))
+
+
+def _checksums(folder: str, package: str) -> Iterator[tuple[str, str]]:
+    import zlib  # late: names are nearly always there
+
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                with open(entry.path, "rb", buffering=0) as file:
+                    checksum = f"{zlib.crc32(file.read()):08x}"
+                name = entry.name.removesuffix(".py")
+                yield package if name == "__init__" else f"{package}.{name}", checksum
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _checksums(entry.path, f"{package}.{entry.name}")
 
 
 def _register(op: Op) -> Op:
@@ -179,6 +210,7 @@ def _register(op: Op) -> Op:
 @contextmanager
 def all_or_none() -> Generator[None]:
     """Within it, what fails has registered nothing; records of flowc that came meanwhile stay."""
+    _import_changed()  # what is imported is not imported again
     before = {*_BY_NAME, *modules_by_name()}, {*_BY_TF_NAME, *modules_by_tf_name()}
     try:
         yield
@@ -202,9 +234,23 @@ _imported: set[str] = set()
 
 
 def _import_record(module: str) -> None:
-    """Has a module define its records, and waits where another thread imports it."""
-    import_module(module)
+    """Has a module define its records, and waits where another thread imports it. One that is no
+    more has none: its records are elsewhere by now."""
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise
     _imported.add(module)
+
+
+@cache
+def _import_changed() -> None:
+    """Imports the modules of which the index says something else. With them all others, as what a
+    module defines may follow from what it imports."""
+    changed, present = changed_modules()
+    for module in present if changed else ():
+        _import_record(module)
 
 
 def op_named(name: str) -> Op:
@@ -212,6 +258,8 @@ def op_named(name: str) -> Op:
     module = modules_by_name().get(name)
     if module is not None and module not in _imported:
         _import_record(module)
+    if name not in _BY_NAME:
+        _import_changed()
     return _BY_NAME[name]
 
 
@@ -220,6 +268,8 @@ def tf_op(tf_name: str) -> Op | None:
     module = modules_by_tf_name().get(tf_name)
     if module is not None and module not in _imported:
         _import_record(module)
+    if tf_name not in _BY_TF_NAME:
+        _import_changed()
     return _BY_TF_NAME.get(tf_name)
 
 
@@ -231,6 +281,7 @@ def defined_ops() -> tuple[Op, ...]:
 
 def tf_names() -> tuple[str, ...]:
     """Every op type of TensorFlow's graphs that has a record, aliases too."""
+    _import_changed()
     return tuple(n for n in {**modules_by_tf_name(), **_BY_TF_NAME} if not is_internal_name(n))
 
 

@@ -22,7 +22,6 @@ from flowc.errors import InvalidArgumentError, InvalidModelError, UnsupportedErr
 from flowc.graph import Graph, Tensor
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.function import Function
-from flowc.graph.op_info import has_trait, is_stateful
 from flowc.ir.capability import ALL
 from flowc.ir.host_run import BatchedFunction, HostFunction, NativeCall, StepKernel, held
 
@@ -134,6 +133,8 @@ class CalledFunctions:
             return opened.bound(run)
 
     def stateful(self, name: str) -> str | None:
+        from flowc.graph.op_info import is_stateful  # late: most Sessions call no function
+
         function = self._graph.functions.get(name)
         if function is None:
             return None
@@ -212,6 +213,8 @@ class CalledFunctions:
             made = graph.add_operation("Placeholder", (), attrs, f"{scope}{arg.name}", (), types)
             args.append(made.outputs[0])
             given.append(made.outputs[0])
+        from flowc.graph.op_info import has_trait  # late, as in `stateful`
+
         results = self._results(graph, function, args, scope)
         places = {tensor: i for i, tensor in enumerate(given)}
         types = [op.type for op in graph.get_operations()]

@@ -7,7 +7,6 @@ process, and no two nodes the same stream.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import threading
@@ -122,5 +121,7 @@ def _chosen(name: str, seed: int | None) -> np.ndarray:
     if seed is None:
         drawn = os.urandom(16)
     else:
+        import hashlib  # late: OpenSSL takes 2 ms
+
         drawn = hashlib.sha256(f"{seed} {name}".encode()).digest()[:16]
     return np.array([0, *np.frombuffer(drawn, "<i8")], np.int64)

@@ -9,15 +9,17 @@ values, and without it the fetch set does not compile.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc.errors import NegativeSizeError
 from flowc.graph import Graph, Tensor
-from flowc.ir.inference import NeedsContent
 from flowc.ir.traversal import inputs_first
 from flowc.run.fetches import MOST_ELEMENTS
+
+if TYPE_CHECKING:
+    from flowc.ir.inference import NeedsContent
 
 MOST_FEEDS = 16  # that may be constants, as finding out which takes an attempt each
 MOST_PROGRAMS = 64  # kept for one fetch set: the oldest goes
@@ -33,6 +35,8 @@ def needed_values(
 ) -> tuple[Tensor, ...]:
     """The feeds that have to be constants, `known` among them. `attempt` raises `NeedsContent`
     where those that it is given do not do. Raises the fault where none would."""
+
+    from flowc.ir.inference import NeedsContent  # late: records of ops are hardly needed
 
     def suffice(tensors: tuple[Tensor, ...]) -> bool:
         try:

@@ -21,12 +21,12 @@ from flowc import dtypes
 from flowc.codegen.forks import keepers
 from flowc.errors import FailedPreconditionError
 from flowc.ir.cached_property import cached_property
-from flowc.ir.types import TensorType
 from flowc.run.device_buffers import DeviceBuffer
 from flowc_runtime.addresses import data_address
 
 if TYPE_CHECKING:
     from flowc.ir.program_spec import ProgramSpec
+    from flowc.ir.types import TensorType
 
 MOST_BOUND = 1024
 
@@ -38,6 +38,8 @@ Run = Callable[[list[Array], list[Array | None], Addresses | None], Sequence[Arr
 
 
 def type_of(array: Array) -> TensorType:
+    from flowc.ir.types import TensorType  # late: a Session without a program needs none
+
     return TensorType(dtypes.as_dtype(array.dtype), array.shape)
 
 

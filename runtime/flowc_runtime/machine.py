@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from pathlib import Path
 
 _GROUPS = ("memory.max", "memory/memory.limit_in_bytes")  # of the second and the first kind
 
@@ -17,21 +16,22 @@ def memory_of_machine() -> int:
     """Of the machine with what it can swap, or of the group of processes if that is less."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") + _swap()]
     for name in _GROUPS:
-        text = _read(Path("/sys/fs/cgroup", name)).strip()
+        text = _read(f"/sys/fs/cgroup/{name}").strip()
         if text.isdecimal():
             found.append(int(text))
     return min(found)
 
 
 def _swap() -> int:
-    for line in _read(Path("/proc/meminfo")).splitlines():
+    for line in _read("/proc/meminfo").splitlines():
         if line.startswith("SwapTotal:"):
             return int(line.split()[1]) << 10
     return 0
 
 
-def _read(path: Path) -> str:
+def _read(path: str) -> str:
     try:
-        return path.read_text()
+        with open(path, encoding="utf-8") as file:
+            return file.read()
     except OSError:
         return ""

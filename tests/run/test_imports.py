@@ -43,6 +43,14 @@ def test_importing_flowc_imports_hardly_more(tmp_path: Path) -> None:
     assert len(imported_by("import flowc as tf", tmp_path)) <= 3
 
 
+def test_the_class_of_sessions_imports_no_records(tmp_path: Path) -> None:
+    slow = "\nassert not {'pathlib', 'hashlib', 'urllib'} & ({*sys.modules} - before)"
+    found = imported_by(f"import flowc as tf; tf.Session{slow}", tmp_path)
+    for module in ("flowc.ir.op", "flowc.ir.signature", "flowc.ir.types", "flowc.ops"):
+        assert module not in found
+    assert len(found) <= 66
+
+
 def test_a_small_graph_imports_the_records_that_it_has(tmp_path: Path) -> None:
     found = imported_by(GRAPH, tmp_path)
     assert len(within(found, "flowc.ops")) <= 14, found

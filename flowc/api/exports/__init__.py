@@ -39,13 +39,14 @@ _FAMILIES = (
 )
 
 
-def _merged(*tables: Mapping[str, str]) -> dict[str, str]:
-    """Tables of modules as one."""
-    modules = {module: None for table in tables for module in table}
-    return {module: " ".join(table.get(module, "") for table in tables) for module in modules}
+def _by_path() -> dict[str, list[Mapping[str, str]]]:
+    """The tables of each namespace."""
+    found: dict[str, list[Mapping[str, str]]] = {}
+    for family in _FAMILIES:
+        for path, table in family.NAMESPACES.items():
+            found.setdefault(path, []).append(table)
+    return found
 
 
-_SPACES = [family.NAMESPACES for family in _FAMILIES]
-_ALL = {n: _merged(*(s.get(n, {}) for s in _SPACES)) for spaces in _SPACES for n in spaces}
-TOP: dict[str, tuple[str, str]] = entries(_merged(*(family.TOP for family in _FAMILIES)))
-NAMESPACES: dict[str, Namespace] = namespaces(_ALL)
+TOP: dict[str, tuple[str, str]] = entries([family.TOP for family in _FAMILIES])
+NAMESPACES: dict[str, Namespace] = namespaces(_by_path())

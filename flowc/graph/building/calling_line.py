@@ -5,11 +5,11 @@ In: the stack of calls. Out: the innermost code that is not flowc's, and its lin
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 from types import CodeType
 
-PACKAGE = str(Path(__file__).parents[2]) + "/"
+PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + "/"
 
 
 def calling_line() -> tuple[CodeType, int] | None:

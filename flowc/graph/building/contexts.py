@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from flowc.graph.building import control_nodes
 from flowc.graph.control_types import ENTER, MERGE, NEXT, SWITCH
-from flowc.graph.op_info import has_trait
 from flowc.graph.operation import Operation
 from flowc.graph.shape import TensorShape
 from flowc.graph.tensor import Tensor
@@ -283,6 +282,8 @@ class WhileContext(ControlFlowContext):
         return True
 
     def add_op(self, op: Operation) -> None:
+        from flowc.graph.op_info import has_trait  # late: most graphs have no loop
+
         if has_trait(op.type, "call"):
             self._wait_for_pivot(op)
         if op.inputs:

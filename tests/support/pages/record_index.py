@@ -1,16 +1,18 @@
 """Writes the index of op records, by which flowc finds the module of a record before it imports it.
 
-`python tests/support/pages/record_index.py` writes `flowc/ir/record_index.txt`, `--check` compares.
+`python tests/support/pages/record_index.py` writes `flowc/ir/record_index.txt`, `--check` compares,
+as `make tag` does: what is installed reads no more than it needs.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 from flowc.ir import op as records
-from flowc.ir.op import Op
+from flowc.ir.op import INDEX, PACKAGE, Op, checksums
 
 
 def index_text() -> str:
@@ -20,21 +22,22 @@ def index_text() -> str:
     register = records._register
 
     def noted(op: Op) -> Op:
-        module = next(m for m in _modules(sys._getframe()) if m.startswith(records.PACKAGE))
+        module = next(m for m in _modules(sys._getframe()) if m.startswith(PACKAGE))
         found.setdefault(module, []).append(op)
         return register(op)
 
     records._register = noted
-    # The index of before may name modules that are no more: records are in order without it.
+    # Records are in order where none is looked for by the index of before.
     records.modules_by_name = records.modules_by_tf_name = dict[str, str]
+    records._import_changed = lambda: None
     from flowc.ops import all_ops
 
     all_ops()
-    prefix = len(records.PACKAGE) + 1
-    return "".join(
-        "\t".join([module[prefix:], *map(_names, ops)]) + "\n"
-        for module, ops in sorted(found.items())
-    )
+    lines: list[str] = []
+    for module, checksum in checksums().items():
+        name = module.removeprefix(PACKAGE).removeprefix(".") or "."
+        lines.append("\t".join([f"{name} {checksum}", *map(_names, found.get(module, ()))]))
+    return "\n".join(lines) + "\n"
 
 
 def _names(op: Op) -> str:
@@ -50,10 +53,10 @@ def _modules(frame: FrameType | None) -> Iterator[str]:
 
 
 def main() -> int:
-    text = index_text()
+    text, index = index_text(), Path(INDEX)
     if "--check" in sys.argv[1:]:
-        return int(records.INDEX.read_text() != text)
-    records.INDEX.write_text(text)
+        return int(index.read_text() != text)
+    index.write_text(text)
     return 0
 
 
