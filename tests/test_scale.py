@@ -200,3 +200,17 @@ def test_first_values_are_copied_by_one_loop(monkeypatch: pytest.MonkeyPatch) ->
     drivers = [text for text in texts if "copies" in text]
     assert len({len(text.splitlines()) for text in drivers}) == 1
     assert found[2] - found[1] < 300 * 1600, found
+
+
+def test_an_import_of_a_node_with_many_outputs_is_linear() -> None:
+    """As files have them that restore all variables by one node."""
+    found: list[int] = []
+    for count in (10, 100, 400):
+        with tf.Graph().as_default() as graph:
+            parts = tf.unstack(tf.placeholder(tf.float32, [count]))
+            tf.add_n([tf.identity(part) for part in parts])
+        encoded = graph.as_graph_def()
+        with tf.Graph().as_default():
+            found.append(calls(lambda g=encoded: tf.import_graph_def(g, name="")))
+    _, small, large = found
+    assert large < 4.4 * small, found

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.function import BodyNode
 from flowc.graph.graph import Graph
+from flowc.graph.op_info import record_of
 from flowc.graph.operation import Operation
-from flowc.ops import tf_op
 
 
 def body_of(graph: Graph, function: str) -> Sequence[BodyNode]:
@@ -22,7 +22,7 @@ def body_of(graph: Graph, function: str) -> Sequence[BodyNode]:
 
 def called_functions(graph: Graph, node: Operation | BodyNode) -> list[str]:
     """The names of the functions that a node calls, by its type or by attrs."""
-    record = tf_op(node.type)
+    record = record_of(node.type)
     if record is None:
         return [node.type] if node.type in graph.functions else []
     found: list[str] = []

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from flowc.errors import PermissionDeniedError
 from flowc.graph.function import BodyNode
 from flowc.graph.graph import Graph
+from flowc.graph.op_info import record_of
 from flowc.graph.operation import Operation
 from flowc.ir.capability import FILES, NETWORK, Capability
 
@@ -54,9 +55,7 @@ _WITHOUT_RECORD: dict[str, Capability] = {
 
 def capability_of(op_type: str) -> Capability | None:
     """What nodes of an op type need; None where they only compute, or nothing is known of them."""
-    from flowc.ops import tf_op  # late: not needed to read a graph
-
-    record = tf_op(op_type)
+    record = record_of(op_type)
     stated = None if record is None else record.capability
     return stated if stated is not None else _WITHOUT_RECORD.get(op_type)
 

@@ -6,37 +6,52 @@ attrs in the form that the record's functions take.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.graph.attr_faults import attr_fault
 from flowc.graph.attrs import AttrPlaceholder
-from flowc.graph.control_types import control_flow_signature
+from flowc.graph.control_types import FRAME_TYPES, control_flow_signature
 from flowc.ir.signature import REQUIRED, Arg, OpSignature
 
 if TYPE_CHECKING:
+    from flowc.graph.operation import Operation
     from flowc.ir.op import Op
 
 MAX_OUTPUTS = 1 << 20  # of one node
 MAX_NODES = 1_000_000  # of a model, those of its functions too
 
 
-def signature_of(op_type: str) -> OpSignature | None:
-    """The signature of a TensorFlow op type, or None where flowc has no record of it."""
+def record_of(op_type: str) -> Op | None:
+    """The record of a TensorFlow op type, or None where there is none. What carries control flow
+    has none, and no package is asked for it."""
+    if op_type in FRAME_TYPES:
+        return None
     from flowc.ops import tf_op  # late: not needed to read a graph or to build one
 
-    record = tf_op(op_type)
+    return tf_op(op_type)
+
+
+def signature_of(op_type: str) -> OpSignature | None:
+    """The signature of a TensorFlow op type, or None where flowc has no record of it."""
+    record = record_of(op_type)
     return control_flow_signature(op_type) if record is None else record.signature
 
 
 def has_trait(op_type: str, trait: str) -> bool:
     """Whether the record of an op type has a trait (`flowc.ir.op.TRAITS`)."""
-    from flowc.ops import tf_op
-
-    record = tf_op(op_type)
+    record = record_of(op_type)
     return record is not None and trait in record.traits
+
+
+def having_trait(operations: Iterable[Operation], trait: str) -> list[Operation]:
+    """The operations whose records have a trait. Each type is looked up once: graphs have thousands
+    of operations of a few dozen types."""
+    operations = list(operations)
+    types = {t for t in {op.type for op in operations} if has_trait(t, trait)}
+    return [op for op in operations if op.type in types]
 
 
 def is_stateful(op_type: str) -> bool:

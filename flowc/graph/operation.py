@@ -7,7 +7,7 @@ Invariant: `inputs` and the consumer lists of their operations always agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from traceback import FrameSummary, StackSummary
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -99,6 +99,10 @@ class Operation:
         if found is None:
             found = outputs[index] = Tensor(self, index)
         return found
+
+    def made_outputs(self) -> Sequence[Tensor | None]:
+        """The outputs by index, None for those that nobody has asked for."""
+        return self._outputs
 
     def set_output_types(
         self, types: Iterable[tuple[DType, Any]], refs: Iterable[int] = ()

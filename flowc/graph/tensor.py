@@ -83,9 +83,13 @@ class Tensor(Operators, Referable):
     @property
     def base_dtype(self) -> DType | None:
         if self._dtype is None:
-            declared = self.op.declared_outputs()
-            if declared is not None and self.value_index < len(declared):
+            declared = self.op.declared_outputs() or ()
+            if self.value_index < len(declared):
                 self._dtype, self._is_ref = declared[self.value_index]
+            # Those beside it, too: what a node with thousands of outputs declares is read once.
+            for tensor, found in zip(self.op.made_outputs(), declared):
+                if tensor is not None and tensor._dtype is None:
+                    tensor._dtype, tensor._is_ref = found
         return self._dtype
 
     @property

@@ -135,13 +135,16 @@ def _input_faults(
     found: list[str] = []
     expected = [pair for arg in signature.inputs for pair in _expected_types(arg, known)]
     for i, ((arg, wanted), tensor) in enumerate(zip(expected, inputs)):
-        if tensor is None or tensor.base_dtype is None or wanted is None:
+        dtype = None if tensor is None else tensor.base_dtype
+        if tensor is None or dtype is None or wanted is None:
             continue
-        where = f"input {i} ('{arg.name}') is '{tensor.name}'"
-        if tensor.base_dtype is not wanted:
-            found.append(f"{where} of {tensor.base_dtype}, expected {wanted}")
+        if dtype is not wanted:
+            fault = f" of {dtype}, expected {wanted}"
         elif arg.is_ref and not tensor.is_ref:
-            found.append(f"{where}, a value, expected the reference of a variable")
+            fault = ", a value, expected the reference of a variable"
+        else:
+            continue
+        found.append(f"input {i} ('{arg.name}') is '{tensor.name}'{fault}")
     return found
 
 

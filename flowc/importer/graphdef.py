@@ -166,7 +166,22 @@ def _read_operation(
     op = Operation(graph, sys.intern(node.op), full_name, attrs)
     op.device = node.device
     op.encoded = node
-    groups = attrs.get("_class", [])  # of operations that are placed together
+    if "_class" in encoded and (prefix or not _is_texts(encoded["_class"])):
+        _read_groups(attrs, prefix, name, where)
+    graph.add_read_operation(op)
+    return op
+
+
+def _is_texts(value: Any) -> bool:
+    """Whether an attr is a list of texts, found without decoding it."""
+    if isinstance(value, MappedTensor) or value.WhichOneof("value") != "list":
+        return False
+    return all(field.name == "s" for field, _ in value.list.ListFields())
+
+
+def _read_groups(attrs: Attrs, prefix: str, name: str, where: str) -> None:
+    """The attr that says which operations are placed together."""
+    groups = attrs["_class"]
     if not isinstance(groups, list) or not all(isinstance(group, bytes) for group in groups):
         raise InvalidModelError(
             f"{where}: node {name!r} has {groups!r} as its attr '_class', expected a list of texts",
@@ -174,8 +189,6 @@ def _read_operation(
         )
     if prefix and groups:
         attrs["_class"] = [_prefixed(group, prefix) for group in groups]
-    graph.add_read_operation(op)
-    return op
 
 
 def _check_constant(name: str, encoded: Mapping[str, Any], where: str) -> None:
@@ -209,6 +222,7 @@ class _InputResolver:
         self.replaced = {k.removesuffix(":0"): v for k, v in input_map.items()}
         self.used: set[str] = set()
         self.counts: dict[str, int | None] = {}
+        self.declared: dict[Operation, int] = {}
 
     def connect(self, name: str, op: Operation, texts: Sequence[str]) -> None:
         inputs: list[Tensor] = []
@@ -266,7 +280,7 @@ class _InputResolver:
         if count < 0:
             if slot == 0:
                 return
-            count = len(source.declared_outputs() or ())
+            count = self.declared_count(source)
         if slot >= count:
             raise InvalidModelError(
                 f"{self.where}: {op.type} node {name!r} takes {text!r}, and {source.type} node "
@@ -285,6 +299,12 @@ class _InputResolver:
             else:
                 self.counts[op_type] = len(signature.outputs)
         return self.counts[op_type]
+
+    def declared_count(self, source: Operation) -> int:
+        """How many outputs the attrs of a node declare, which may be as many as read it."""
+        if source not in self.declared:
+            self.declared[source] = len(source.declared_outputs() or ())
+        return self.declared[source]
 
     def unknown(self, text: str, wanted: str, name: str, op: Operation) -> InvalidModelError:
         known = self.made if len(self.made) <= 5000 else ()

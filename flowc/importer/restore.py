@@ -24,7 +24,7 @@ from flowc.extract.node_source import (
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.control_types import PASSING
 from flowc.graph.graph import Graph
-from flowc.graph.op_info import has_trait
+from flowc.graph.op_info import has_trait, having_trait
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.traversal import reachable
@@ -49,12 +49,14 @@ def restored_tensors(graph: Graph, restore_op: str = "") -> dict[Operation, list
     op_name = restore_op.removeprefix("^").partition(":")[0]
     ends = [graph.get_operation_by_name(op_name)] if op_name and op_name in graph else []
     preferred = reachable(ends, lambda op: [*(t.op for t in op.inputs), *op.control_inputs])
-    for op in dict.fromkeys((*preferred, *graph.get_operations())):
-        if has_trait(op.type, "assign") and len(op.inputs) >= 2:
+    every = [*dict.fromkeys((*preferred, *graph.get_operations()))]
+    assigning, calling = (frozenset(having_trait(every, t)) for t in ("assign", "call"))
+    for op in every:
+        if op in assigning and len(op.inputs) >= 2:
             restored = _restored_by(source, source.ref(op.inputs[1]))
             if restored is not None:
                 found.setdefault(_variable_of(op.inputs[0]), []).append(restored)
-        elif has_trait(op.type, "call"):
+        elif op in calling:
             for variable, restored in _restored_by_call(graph, op):
                 found.setdefault(variable, []).append(restored)
     return found

@@ -18,7 +18,7 @@ from flowc.checkpoint.slices import parse_part
 from flowc.dtypes import DType
 from flowc.errors import DataLossError, InvalidModelError
 from flowc.graph.graph import Graph
-from flowc.graph.op_info import has_trait
+from flowc.graph.op_info import has_trait, having_trait
 from flowc.graph.operation import Operation
 from flowc.importer.restore import Restored, restored_tensors
 from flowc.proto.object_graph_pb2 import TrackableObjectGraph
@@ -79,12 +79,12 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...] | None) -> bool
 
 def variable_operations(graph: Graph) -> list[Operation]:
     """The operations that hold a graph's variables."""
-    return [op for op in graph.get_operations() if has_trait(op.type, "variable")]
+    return having_trait(graph.get_operations(), "variable")
 
 
 def object_operations(graph: Graph) -> list[Operation]:
     """The operations that hold objects which code in C saves."""
-    return [op for op in graph.get_operations() if has_trait(op.type, "saved_bytes")]
+    return having_trait(graph.get_operations(), "saved_bytes")
 
 
 def _attr(op: Operation, name: str, kind: type[Any]) -> Any:

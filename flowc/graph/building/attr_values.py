@@ -22,7 +22,6 @@ from flowc.proto.graph_pb2 import AttrValue
 from flowc.proto.tensor_pb2 import DataType
 
 REFERENCE = 100  # a dtype's number and this is that of references to it
-_LIST_FIELDS = ("s", "i", "f", "b", "type", "shape", "tensor", "func")
 
 
 def decoder(node: str) -> Decode:
@@ -68,12 +67,11 @@ def _decode_one(kind: str, value: Any, where: str, node: str | None) -> Any:
 
 
 def _decode_list(values: Any, where: str, node: str | None) -> list[Any]:
-    filled = [f for f in _LIST_FIELDS if len(getattr(values, f))]
+    filled = [(field.name, found) for field, found in values.ListFields()]
     if len(filled) > 1:
-        raise InvalidModelError(f"{where}: a list of {' and '.join(filled)} at once", node=node)
-    if not filled:
-        return []
-    return [_decode_one(filled[0], v, where, node) for v in getattr(values, filled[0])]
+        names = " and ".join(name for name, _ in filled)
+        raise InvalidModelError(f"{where}: a list of {names} at once", node=node)
+    return [_decode_one(name, v, where, node) for name, found in filled for v in found]
 
 
 def decode_shape(shape: Any, where: str) -> tuple[int | None, ...] | None:
