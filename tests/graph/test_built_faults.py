@@ -107,6 +107,34 @@ FAULTS: dict[str, tuple[Callable[..., Any], list[Any], str, str]] = {
 }
 
 
+WINDOWS = {  # larger than the image by less than a stride: refused where sizes are known
+    "images": (lambda x: tf.nn.max_pool(x, [1, 5, 5, 1], [1, 1, 1, 1], "VALID"), _ones(1, 4, 4, 2)),
+    "means": (lambda x: tf.nn.avg_pool(x, [1, 6, 6, 1], [1, 2, 2, 1], "VALID"), _ones(1, 4, 4, 2)),
+    "volumes": (
+        lambda x: tf.nn.avg_pool3d(x, [1, 2, 5, 2, 1], [1] * 5, "VALID"),
+        _ones(1, 4, 4, 4, 2),
+    ),
+    "places": (
+        lambda x: tf.nn.max_pool_with_argmax(x, [1, 5, 5, 1], [1, 1, 1, 1], "VALID")[0],
+        _ones(1, 4, 4, 2),
+    ),
+}
+
+
+def test_windows_larger_than_images() -> None:
+    for name, (call, image) in WINDOWS.items():
+        with tf.Graph().as_default(), tf.Session() as session:
+            with pytest.raises(ValueError, match="Negative dimension size caused by subtracting"):
+                call(tf.constant(image))
+            fed = tf.placeholder(tf.float32, [None] * image.ndim)
+            assert session.run(call(fed), {fed: image}).size == 0, name
+
+
+def test_an_axis_to_reverse_stands_in_a_list() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="must be rank 1 but is rank 0"):
+        tf.reverse([[1, 2]], 1)
+
+
 def test_faults_of_building_and_of_running() -> None:
     for name, (call, arrays, built, ran) in FAULTS.items():
         with tf.Graph().as_default(), tf.Session() as session:

@@ -22,6 +22,7 @@ from flowc.ops.arrays.shapes import constant_ints, known_dims
 
 
 def _infer_reverse(c: Inference) -> Dims:
+    c.need_rank(1, 1)
     rank = c.rank(0)
     axes = [a + rank if -rank <= a < 0 else a for a in c.need_ints(1)]
     for i, axis in enumerate(axes):

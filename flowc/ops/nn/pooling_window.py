@@ -38,6 +38,9 @@ def check_window(c: Inference, ksize: Sequence[int], strides: Sequence[int], ran
 
 
 def check_output(c: Inference, image: Sequence[Dim], window: SlidingWindow) -> None:
+    """Raises where a window does not fit. TensorFlow refuses each that is larger than its image
+    where a program builds the node; the run lets those give no elements that lack less than a
+    stride."""
     named = (("Top padding", "Bottom padding"), ("Left padding", "Right padding"))
     for size, k, stride, pads, count, sides in zip(
         image,
@@ -47,11 +50,13 @@ def check_output(c: Inference, image: Sequence[Dim], window: SlidingWindow) -> N
         window.output,
         named if len(image) == 2 else [("Padding", "Padding")] * len(image),
     ):
+        padded = size + sum(pads)
+        if c.builds and isinstance(padded, int) and isinstance(k, int) and padded < k:
+            raise c.fail(f"Negative dimension size caused by subtracting {k} from {padded}")
         if isinstance(count, int) and count < 0:
             raise c.fail(
                 f"Computed output size would be negative: {count} [input_size: {size}, "
-                f"effective_filter_size: {k}, stride: {stride}]",
-                built=f"Negative dimension size caused by subtracting {k} from {size}",
+                f"effective_filter_size: {k}, stride: {stride}]"
             )
         for pad, side in zip(pads, sides):
             if isinstance(k, int) and isinstance(pad, int) and pad >= k > 1:
