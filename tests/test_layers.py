@@ -13,6 +13,7 @@ from rules.layer_rules import (
     foreign_imports_of_the_runtime,
     misplaced_imports,
     modules_without_a_layer,
+    needless_exceptions,
     out_of_place_in_the_root,
     upward_imports,
 )
@@ -29,6 +30,7 @@ RULES = {
     "no module imports from a layer above it": upward_imports,
     "packages stay where they belong": misplaced_imports,
     "no circle of imports": circles,
+    "no exception that nothing needs": needless_exceptions,
     "no crowded folder": crowded_folders,
     "nothing in the root but what is listed": out_of_place_in_the_root,
     "one class name once": class_names_used_twice,
@@ -91,6 +93,8 @@ def test_rule(rule: str, known: dict[str, str]) -> None:
         ("packages stay where they belong", "flowc.graph.new", "import google.protobuf.message"),
         ("packages stay where they belong", "flowc.passes.new", "from flowc.graph import Graph"),
         ("no circle of imports", "flowc.plan.plan", "def f():\n    import flowc.plan.planner"),
+        ("no exception that nothing needs", "flowc.graph.shape", ""),
+        ("no exception that nothing needs", "flowc.dtypes", ""),
         ("no crowded folder", "flowc.ir.new{}", ""),
         ("nothing in the root but what is listed", "flowc.new", ""),
         *(

@@ -9,7 +9,7 @@ import os
 import shutil
 
 import pytest
-from abi_calls import CASES
+from calls.abi_calls import CASES
 from case_child import outcomes
 
 SEEDS = list(CASES) if "FLOWC_FUZZ" in os.environ else list(CASES)[:4]

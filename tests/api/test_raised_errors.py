@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from raising_calls import RaisingCall, outcome, raises, raising_calls
+from calls.raising_calls import RaisingCall, outcome, raises, raising_calls
 
 import flowc as tf
 

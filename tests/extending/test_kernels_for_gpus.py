@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_cuda import FakeCuda, fake_cuda
+from devices.fake_cuda import FakeCuda, fake_cuda
 
 import flowc as tf
 from flowc.cli.entry import run_command_line

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from xla_examples import function
+from calls.xla_examples import function
 
 import flowc as tf
 from flowc.errors import UnknownNameError, UsageError

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from calls.op_examples import Case, cases_of
 from fused_text import assert_text_compiles_back
 from kernel_counts import check_kernel_count
-from op_examples import Case, cases_of
 
 import flowc
 from flowc import dtypes

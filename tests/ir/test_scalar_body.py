@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calls.op_examples import Case, cases_of
 from node_evaluation import evaluate_node
-from op_examples import Case, cases_of
 
 from flowc import dtypes
 from flowc.errors import InternalError

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from calls.native_calls import compiled
+from calls.op_examples import Case, cases_of
 from closeness import difference
-from native_calls import compiled
 from op_cases import EXACT, TESTED, is_extreme, reference
-from op_examples import Case, cases_of
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
 
 from flowc import dtypes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from xla_examples import X, function
+from calls.xla_examples import X, function
 
 import flowc as tf
 from flowc import raw_ops

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calls.op_examples import Case
 from gradient_cases import (
     MISSING,
     OPS,
@@ -27,7 +28,6 @@ from gradient_cases import (
     weights_of,
 )
 from interpreted_sessions import sessions_by_references
-from op_examples import Case
 
 import flowc as tf
 from flowc import dtypes

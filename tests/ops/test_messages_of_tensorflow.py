@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from refused_calls import CASES, fed
+from calls.refused_calls import CASES, fed
 
 import flowc as tf
 

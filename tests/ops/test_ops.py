@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 import recordings
+from calls.op_examples import Case, cases_of
 from closeness import flushed
 from ir_reference import reference_results
 from op_cases import (
@@ -35,7 +36,6 @@ from op_cases import (
     signature_types,
     types_of,
 )
-from op_examples import Case, cases_of
 from op_tolerances import (
     ANSWERS_APART,
     COMPILED,

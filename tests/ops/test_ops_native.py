@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native_calls import built_node, compiled, reference
+from calls.native_calls import built_node, compiled, reference
 
 import flowc
 from flowc import raw_ops

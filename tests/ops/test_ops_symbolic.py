@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from calls.op_examples import Case
 from op_cases import (
     EXACT,
     TESTED,
@@ -22,7 +23,6 @@ from op_cases import (
     plain_cases,
     reference,
 )
-from op_examples import Case
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
 from open_sizes import Axis, axes_of, fed, open_axes, refusal, with_open_sizes
 from partitions import PartitionedProgram

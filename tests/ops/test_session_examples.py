@@ -1,5 +1,5 @@
 """Every op that is `Extracted` or computed on the host is in a graph that a Session runs: in one
-that TensorFlow recorded, or in an example of `tests/support/session_examples.py`."""
+that TensorFlow recorded, or in an example of `tests/support/calls/session_examples.py`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from image_examples import IMAGE_EXAMPLES
-from input_examples import INPUT_EXAMPLES
-from session_examples import EXAMPLES as SESSION_EXAMPLES
-from session_examples import X
-from table_examples import TABLES_MADE_OF
-from variant_calls import VARIANT_CALLS
+from calls.image_examples import IMAGE_EXAMPLES
+from calls.input_examples import INPUT_EXAMPLES
+from calls.session_examples import EXAMPLES as SESSION_EXAMPLES
+from calls.session_examples import X
+from calls.table_examples import TABLES_MADE_OF
+from calls.variant_calls import VARIANT_CALLS
 
 import flowc
 from flowc.ir.lowering import Extracted, Host

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 import record_ops
 import tensorflow as tf
+from calls.op_examples import cases_of
+from calls.session_examples import EXAMPLES
+from calls.sparse_op_calls import CALLS
 from closeness import Closeness, difference
-from op_examples import cases_of
 from op_tolerances import specified_outputs
-from session_examples import EXAMPLES
-from sparse_op_calls import CALLS
 from tensorflow.python.framework import tensor_util
 
 import flowc

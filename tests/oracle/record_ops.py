@@ -20,9 +20,9 @@ os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 
 import numpy as np
 import tensorflow as tf
+from calls.op_examples import Case, cases_of
 from closeness import Closeness, difference
 from google.protobuf import json_format
-from op_examples import Case, cases_of
 from op_tolerances import specified_outputs
 from recordings import FOLDER, Answer, answers, checksum, write
 from tensorflow.core.framework import attr_value_pb2

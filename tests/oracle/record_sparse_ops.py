@@ -15,7 +15,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import tensorflow.compat.v1 as tf
 import tensorflow.python.ops.map_ops  # noqa: F401  registers the gradients of maps
-from sparse_op_calls import CALLS, GRADIENTS, listed
+from calls.sparse_op_calls import CALLS, GRADIENTS, listed
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calls.op_examples import Case
 from gradient_cases import (
     MISSING,
     OPS_OF_GRAPHS,
@@ -16,7 +17,6 @@ from gradient_cases import (
     operation_of,
     value_gradients,
 )
-from op_examples import Case
 
 from flowc.graph import Graph, Tensor
 from flowc.graph.gradients.operation import is_trainable

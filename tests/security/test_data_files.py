@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dataset_examples import N, function, numbers
+from calls.dataset_examples import N, function, numbers
 from google_crc32c import value as crc
 
 import flowc as tf

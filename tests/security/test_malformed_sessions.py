@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calls.dataset_examples import SEEDS, N, function, numbers
 from campaigns.mutant_trials import faults
 from campaigns.session_trials import CALLS
-from dataset_examples import SEEDS, N, function, numbers
 
 import flowc as tf
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError

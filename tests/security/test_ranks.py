@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
+from calls.op_examples import Case
 from op_cases import TESTED, is_constant, plain_cases
-from op_examples import Case
 
 from flowc.errors import FlowcError, InternalError
 from flowc.ir.builder import Builder

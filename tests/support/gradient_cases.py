@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from calls.op_examples import Case, cases_of
 from node_evaluation import evaluate_node
-from op_examples import Case, cases_of
 from value_gradients import ValueGradients
 
 import flowc as tf

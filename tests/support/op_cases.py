@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
+from calls.op_examples import Case, allowed_dtypes, cases_of
 from closeness import Closeness, difference
-from op_examples import Case, allowed_dtypes, cases_of
 from op_tolerances import EXAMPLES_BESIDE, NO_KERNEL
 
 from flowc import dtypes

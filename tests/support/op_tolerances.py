@@ -6,8 +6,8 @@ reference. The other tables name what is not compared with TensorFlow at all.
 
 from __future__ import annotations
 
+from calls.op_examples import Case
 from closeness import Closeness
-from op_examples import Case
 
 # Sums of products in another order; TensorFlow adds up f16 and bf16 in their own precision in some
 # kernels, where flowc adds up in f32.

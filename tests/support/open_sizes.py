@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
+from calls.op_examples import Case
 from op_cases import is_constant
-from op_examples import Case
 
 from flowc.errors import FlowcError
 from flowc.ir.builder import Builder

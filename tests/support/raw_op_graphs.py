@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from op_examples import Case, cases_of
+from calls.op_examples import Case, cases_of
 
 import flowc
 from flowc.graph import Graph

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from op_examples import Case
+from calls.op_examples import Case
 
 from flowc import dtypes
 

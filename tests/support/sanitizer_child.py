@@ -23,6 +23,7 @@ from unittest import mock
 
 import numpy as np
 import partitions
+from calls.op_examples import Case
 from campaigns.random_contractions import random_contraction
 from campaigns.random_control_flow import inputs_of, random_control_flow
 from campaigns.registry_graphs import registry_graph
@@ -30,7 +31,6 @@ from campaigns.runnable_targets import TARGETS
 from instrumented_ir import with_memory_checks, with_value_checks
 from llvmlite import binding as llvm
 from op_cases import chosen_cases, placed, plain_cases
-from op_examples import Case
 from open_sizes import Axis, fed, open_axes, refusal, with_open_sizes
 from partitions import PartitionedProgram
 from sanitized import Sanitizer

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from size_calls import OPS, Sized
-from size_calls_rest import REST
+from calls.size_calls import OPS, Sized
+from calls.size_calls_rest import REST
 
 import flowc as tf
 import flowc_runtime

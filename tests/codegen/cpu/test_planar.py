@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_calls import CONV, reference
+from calls.op_calls import CONV, reference
 
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from calls.op_calls import reference
 from compiled_ir import plain_spec
 from compiled_source import Compiled
 from numpy.lib.stride_tricks import sliding_window_view
-from op_calls import reference
 
 import flowc
 import flowc_runtime

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from fake_cuda import FakeCuda, fake_cuda
+from devices.fake_cuda import FakeCuda, fake_cuda
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_launches import assembled, cuda_target
+from devices.device_launches import assembled, cuda_target
+from devices.simt_grid import HostGrid
 from ir_reference import reference_results
-from simt_grid import HostGrid
 
 from flowc import dtypes
 from flowc.codegen.cuda import contractions

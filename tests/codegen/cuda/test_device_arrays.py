@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_cuda import FakeCuda
+from devices.fake_cuda import FakeCuda
 
 import flowc as tf
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError, UsageError

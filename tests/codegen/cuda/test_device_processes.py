@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from device_runs import SIZES, product_program
-from fake_cuda import FakeCuda, build_fake_cuda
+from devices.device_runs import SIZES, product_program
+from devices.fake_cuda import FakeCuda, build_fake_cuda
 
 import flowc as tf
 import flowc_runtime
@@ -129,8 +129,8 @@ def test_a_session_says_that_there_is_no_driver(tmp_path: Path) -> None:
 FORK = """
 import os, sys
 sys.path.insert(0, {support!r})
-from device_runs import SIZES, product_program
-from fake_cuda import fake_cuda
+from devices.device_runs import SIZES, product_program
+from devices.fake_cuda import fake_cuda
 fake = fake_cuda()
 import numpy as np, flowc as tf
 x = tf.placeholder(tf.float32, [None, 100]); y = tf.exp(x)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_runs import SIZES, counts_on_both, product_program
-from fake_cuda import FakeCuda
+from devices.device_runs import SIZES, counts_on_both, product_program
+from devices.fake_cuda import FakeCuda
 
 import flowc as tf
 from flowc.errors import (

@@ -11,7 +11,7 @@ import os
 import re
 
 import pytest
-from device_launches import cuda_target
+from devices.device_launches import cuda_target
 from pages.gpu_ops import PAGE, host_reason, page
 
 from flowc.cli.entry import run_command_line

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_launches import assembled, cuda_target, device_launches, example, fused
+from devices.device_launches import assembled, cuda_target, device_launches, example, fused
 from op_cases import TESTED, plain_cases
 
 from flowc import dtypes

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_launches import cuda_target, device_launches
-from op_calls import axes
+from calls.op_calls import axes
+from devices.device_launches import cuda_target, device_launches
+from devices.simt_checks import AccessChecks, reports
+from devices.simt_target import running_on_device
 from op_cases import (
     EXACT,
     TESTED,
@@ -27,8 +29,6 @@ from op_cases import (
     reference,
 )
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
-from simt_checks import AccessChecks, reports
-from simt_target import running_on_device
 
 from flowc import dtypes
 from flowc.codegen.cuda.kernel import DeviceKernel

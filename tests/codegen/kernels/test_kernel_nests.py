@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from op_examples import Case, cases_of
+from calls.op_examples import Case, cases_of
 
 from flowc import dtypes
 from flowc.codegen.cpu.numba_source import NumbaSource

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calls.op_calls import CONV, axes, both, floats, infer, reference
 from ir_reference import reference_results
-from op_calls import CONV, axes, both, floats, infer, reference
 
 from flowc.errors import ShapeError
 from flowc.ir.builder import Builder

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from variant_calls import ONE, ROW, SPLITS, TWO, VALUES, VARIANT_CALLS
+from calls.variant_calls import ONE, ROW, SPLITS, TWO, VALUES, VARIANT_CALLS
 
 import flowc as tf
 from flowc.errors import InternalError

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from native_calls import compiled, reference
+from calls.native_calls import compiled, reference
 
 from flowc.errors import FlowcError
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calls.op_calls import CONV, axes, both, floats, infer, reference
 from node_evaluation import apply_op, evaluate_node
-from op_calls import CONV, axes, both, floats, infer, reference
 from value_gradients import ValueGradients
 
 from flowc import dtypes

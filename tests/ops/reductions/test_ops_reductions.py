@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calls.op_calls import axes, both, floats, infer, reference
 from node_evaluation import plain_kernel
-from op_calls import axes, both, floats, infer, reference
 
 import flowc
 from flowc.errors import FlowcError, ShapeError

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sparse_examples import RECORDED
-from sparse_op_calls import GRADIENTS, PLACES, SETS, SIZES, VALUES
+from calls.sparse_examples import RECORDED
+from calls.sparse_op_calls import GRADIENTS, PLACES, SETS, SIZES, VALUES
 
 import flowc as tf
 

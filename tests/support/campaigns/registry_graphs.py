@@ -17,8 +17,8 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from calls.op_examples import Case, cases_of
 from op_cases import TESTED, is_constant
-from op_examples import Case, cases_of
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART, ORDINARY_NUMBERS_ALONE
 
 from flowc import dtypes

@@ -20,10 +20,10 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from calls.input_examples import INPUT_EXAMPLES
+from calls.session_examples import EXAMPLES
 from campaigns.graph_mutants import CHANGES, FED, INTS, TEXTS, changed_bytes, one_of
-from input_examples import INPUT_EXAMPLES
 from row_program import seen_by
-from session_examples import EXAMPLES
 from snippets.api_snippets import Snippet
 from snippets.dataset_snippets import programs, seen
 from snippets.row_snippets_datasets import DATASET_ROWS

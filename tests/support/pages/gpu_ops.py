@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from device_launches import cuda_target
+from devices.device_launches import cuda_target
 from op_cases import placed, plain_cases
 
 from flowc import dtypes

@@ -47,9 +47,6 @@ PLACES = {
         "flowc.checkpoint",
         "flowc.importer",
         "flowc.graph.export",
-        "flowc.graph.edits.graph_def_edits",
-        "flowc.graph.encode",
-        "flowc.proto",
     ),
     "flowc.proto": (
         "flowc.encoding",
@@ -58,12 +55,10 @@ PLACES = {
         "flowc.graph.export",
         "flowc.graph.meta_export",
         "flowc.graph.saved_model_export",
-        "flowc.graph.edits.graph_def_edits",
         "flowc.graph.encode",
         "flowc.graph.building.attr_values",
         "flowc.graph.building.context_defs",
         "flowc.graph.building.node_creation",
-        "flowc.proto",
     ),
     # What one kind of machine needs is behind `flowc.codegen.target`, and found in one table.
     # Beside a GPU is a CPU, which runs the driver; what one thread does is a kernel of a CPU.
@@ -235,6 +230,18 @@ def misplaced_imports(known: Sources) -> list[str]:
         if (away or strange) and not i.type_only:
             found.append(str(i))
     return found
+
+
+def needless_exceptions(known: Sources) -> list[str]:
+    """Places where nothing imports what they may, and ways back that nothing takes."""
+    imports = every_import(known)
+    allowed = [(m, package) for package, places in PLACES.items() for m in places]
+    allowed += [(m, package) for m, packages in BACK.items() for package in packages]
+    return [
+        f"{module} does not import {package}"
+        for module, package in (*allowed, *ASKED_FOR)
+        if not any(is_within(i.module, module) and is_within(i.name, package) for i in imports)
+    ]
 
 
 def circles(known: Sources) -> list[list[str]]:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from example_table import ExampleTable, X
+from calls.example_table import ExampleTable, X
 
 import flowc as tf
 

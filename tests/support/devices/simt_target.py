@@ -14,8 +14,8 @@ from typing import Any, Literal
 from unittest import mock
 
 import numpy as np
+from devices.simt_checks import AccessChecks
 from llvmlite import ir
-from simt_checks import AccessChecks
 
 from flowc import compiler
 from flowc.cache.disk import DiskCache

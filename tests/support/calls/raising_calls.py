@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-FILE = Path(__file__).parents[1] / "data" / "raised_errors.txt"
+FILE = Path(__file__).parents[2] / "data" / "raised_errors.txt"
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from dataset_examples import DATASETS
-from example_table import ExampleTable, X
-from file_examples import FILE_EXAMPLES
-from list_examples import LIST_EXAMPLES
-from sparse_examples import SPARSE_EXAMPLES
-from table_examples import SUMMARIES, TABLES
-from xla_examples import XLA_EXAMPLES, function
+from calls.dataset_examples import DATASETS
+from calls.dataset_source_examples import SOURCES
+from calls.example_table import ExampleTable, X
+from calls.file_examples import FILE_EXAMPLES
+from calls.list_examples import LIST_EXAMPLES
+from calls.sparse_examples import SPARSE_EXAMPLES
+from calls.table_examples import SUMMARIES, TABLES
+from calls.xla_examples import XLA_EXAMPLES, function
 
 import flowc as tf
 
@@ -406,6 +407,6 @@ def _sparse_gradients() -> list[tuple[Any, Any]]:
     return [(added.a_val_grad, [3.0, 2.0]), (added.b_val_grad, [2.0]), (cut, [0.0, 5.0])]
 
 
-EXAMPLES.update(DATASETS)
+EXAMPLES.update(DATASETS | SOURCES)
 EXAMPLES.update(TABLES)
 EXAMPLES.update(SUMMARIES)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from calls.op_examples import Case
 from op_cases import placed, plain_cases
-from op_examples import Case
 
 from flowc.codegen.cuda.images import device_text
 from flowc.codegen.cuda.kernel import DeviceKernel

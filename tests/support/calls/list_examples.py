@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from example_table import ExampleTable, X
+from calls.example_table import ExampleTable, X
 
 import flowc as tf
 

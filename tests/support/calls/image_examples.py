@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from example_table import ExampleTable
+from calls.example_table import ExampleTable
 
 import flowc as tf
 

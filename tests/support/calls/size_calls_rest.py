@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from size_calls import (
+from calls.size_calls import (
     I32,
     I64,
     IMAGE,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from fake_cuda import FakeCuda
+from devices.fake_cuda import FakeCuda
 
 import flowc as tf
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sparse_op_calls import CALLS, listed
+from calls.sparse_op_calls import CALLS, listed
 
 import flowc as tf
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "sparse_ops.npz"
+RECORDED = Path(__file__).parents[2] / "recorded" / "sparse_ops.npz"
 
 
 def _example(name: str) -> Callable[[], list[tuple[Any, Any]]]:

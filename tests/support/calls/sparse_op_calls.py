@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sparse_matrix_calls import MATRIX_CALLS
-from variant_calls import VARIANT_CALLS, VARIANT_GRADIENTS
+from calls.sparse_matrix_calls import MATRIX_CALLS
+from calls.variant_calls import VARIANT_CALLS, VARIANT_GRADIENTS
 
 Call = Callable[[Any], Any]
 PLACES = np.array([[0, 1], [0, 3], [2, 0], [2, 1]], np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from example_table import Example, ExampleTable
+from calls.example_table import Example, ExampleTable
 
 import flowc as tf
 from flowc.ops.queues.queue_states import KINDS
