@@ -26,5 +26,8 @@ CPU_CHOICES = LoopChoices(
     short=512,
     whole=64,
     nan_masks=False,
+    near=16 * 1024,
+    most_rows=4,
+    vector_bytes=32,
 )
-MASK_CHOICES = replace(CPU_CHOICES, nan_masks=True)
+MASK_CHOICES = replace(CPU_CHOICES, nan_masks=True, vector_bytes=64)

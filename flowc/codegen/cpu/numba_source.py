@@ -313,7 +313,7 @@ def _intrinsic(name: str) -> Callable[..., Any]:
         from flowc.codegen.llvm.lanes import barrier
 
         return barrier()
-    if name in ("interleave", "interleave_two", "keep_rolled"):
+    if name in ("interleave", "interleave_two", "interleave_one", "keep_rolled"):
         from flowc.codegen.cpu.vector_interleave import MARKS
 
         return MARKS[name]

@@ -7,8 +7,9 @@ metadata of the branch back to the head of that loop, and the call is gone.
 each wait for the one before: other chains beside it fill the gaps. LLVM does so by itself only for
 sums and loops of few instructions. `interleave_two()`: two vectors. Of the loops of few
 instructions LLVM interleaves more than a loop over the columns of a product has, whose rest then
-goes by small vectors and one by one. `keep_rolled()`: a short loop of known length is not written
-out element by element before it is made of vectors.
+goes by small vectors and one by one; `interleave_one()`: one vector, where two would leave one
+over. `keep_rolled()`: a short loop of known length is not written out element by element before it
+is made of vectors.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ MARK = "flowc.loop."  # and what is asked for
 _METADATA: Mapping[str, tuple[str, int | None]] = {
     "interleave": ("llvm.loop.interleave.count", COUNT),
     "interleave_two": ("llvm.loop.interleave.count", 2),
+    "interleave_one": ("llvm.loop.interleave.count", 1),
     "keep_rolled": (NO_UNROLLING, None),
 }
 

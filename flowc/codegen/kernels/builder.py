@@ -163,6 +163,10 @@ class NestBuilder:
         """An expression over sizes only: small numbers as they are, all else an int parameter."""
         if isinstance(dim, int) and abs(dim) < INLINE_SIZES:
             return int_number(dim)
+        return self.parameter(dim)
+
+    def parameter(self, dim: Dim) -> Name:
+        """An int parameter that is given the size."""
         if dim not in self.int_names:
             self.int_names[dim] = f"n{len(self.ints)}"
             self.ints.append(dim)

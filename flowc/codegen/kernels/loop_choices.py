@@ -23,7 +23,9 @@ class LoopChoices:
     walk many elements in loops of its own; else it computes one, or the `block` lanes that share
     memory compute a tile. `tells_places`: a fault says where a wrong index stands, which takes
     registers. `nan_masks`: NaN is looked for beside the largest element of a row, in bits
-    where comparisons of vectors give such, else by counting; None: it joins the total."""
+    where comparisons of vectors give such, else by counting; None: it joins the total. `near`:
+    bytes of the first cache that rows may take, up to `most_rows`, which go through stages
+    together. `vector_bytes`: of the vectors that LLVM makes of loops; 0 where it makes none."""
 
     chunk_nanoseconds: int
     column_block: int
@@ -40,6 +42,9 @@ class LoopChoices:
     tells_places: bool = True
     nan_masks: bool | None = None
     block: int = 1
+    near: int = 0
+    most_rows: int = 1
+    vector_bytes: int = 0
 
     def grain(self, cost: float, inner: Dim = 1) -> Dim:
         """How many steps of the shared range make a chunk worth a thread."""
@@ -60,6 +65,13 @@ class LoopChoices:
     def neighbours(self, total: Dim, cost: float, size: int) -> int:
         """How many elements of `size` bytes a step computes where it would compute one."""
         return 1
+
+    def rows_together(self, size: Dim) -> int:
+        """How many rows, whose stages read and write `size` bytes each, go through one stage before
+        the next: a power of two, so that few kernels differ in it alone."""
+        if not isinstance(size, int) or size == 0:
+            return 1
+        return 1 << max(1, min(self.near // size, self.most_rows)).bit_length() - 1
 
     def is_interleaved(self, compute_bound: bool, count: Dim) -> bool:
         """Whether an innermost loop over `count` elements computes several vectors at a time: not

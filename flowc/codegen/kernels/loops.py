@@ -1,11 +1,10 @@
-"""A loop cluster as a kernel: loop nests, reductions by stages, the range that workers share.
+"""A loop cluster as a kernel: which form of loops, and reductions that keep the last axis.
 
 In: a cluster of elementwise ops, views and reductions. Out: a Launch. Three forms:
 
 - pointwise: no reduction (pointwise.py);
-- rows: all reductions fold the same axes, among them the last one. A worker takes whole rows; each
-  stage is one loop over a row, so that softmax or layer norm is one kernel that reads a row once.
-  On a GPU a row may have several lanes, threads that take its elements in turn;
+- rows: all reductions fold the same axes, among them the last one, and a worker takes whole rows
+  (rows.py);
 - columns: the last axis is kept, or short runs of elements are folded behind it. A worker takes a
   block of columns and adds rows to it.
 """
@@ -13,7 +12,8 @@ In: a cluster of elementwise ops, views and reductions. Out: a Launch. Three for
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import cast
 
 from flowc.codegen.kernels.builder import (
@@ -24,24 +24,22 @@ from flowc.codegen.kernels.builder import (
     int_sum,
 )
 from flowc.codegen.kernels.cluster import (
-    ClusterLowering,
     known_product,
-    row_major,
     unravel,
 )
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.nest import Carve, Index, Load, Name
+from flowc.codegen.kernels.nest import Carve, Load, Name
 from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
 from flowc.codegen.kernels.reducing import Reducing, full_index
 from flowc.codegen.kernels.row_folds import RowFolds
-from flowc.codegen.kernels.row_stages import kept_values, stages_of
+from flowc.codegen.kernels.row_stages import stages_of
+from flowc.codegen.kernels.rows import rows_launch
 from flowc.codegen.target import Target
 from flowc.dtypes import DType
-from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, ceildiv, minimum, product, symbol
+from flowc.ir.computation import Computation, Node
+from flowc.ir.dims import Dim, ceildiv, product, symbol
 from flowc.ir.lowering import Reduction
-from flowc.ir.scalar import held_dtype
 
 PART_ROWS = 512  # rows of a column that are added up before their sum joins that of the others
 
@@ -52,9 +50,9 @@ def loop_launch(node: Node, target: Target) -> Launch:
     reductions = [n for n in body.nodes if isinstance(n.lowering, Reduction)]
     if not reductions:
         return pointwise_launch(node, body, target)
-    r = Reducing(node, body, reductions, target)
-    form = _columns if _is_by_columns(r) else _rows
-    return form(r, target)
+    again = partial(Reducing, node, body, reductions, target)
+    r = again()
+    return _columns(r, target) if _is_by_columns(r) else rows_launch(r, again, target)
 
 
 def _is_by_columns(r: Reducing) -> bool:
@@ -69,176 +67,6 @@ def _is_by_columns(r: Reducing) -> bool:
     return (
         is_short and bool(apart) and in_one_stage and all(v.dims != r.full for v in r.body.results)
     )
-
-
-def _rows(r: Reducing, target: Target) -> Launch:
-    body, reductions = r.body, r.reductions
-    c, nest = r.c, r.c.nest
-    stages = stages_of(body, r.lowerings)
-    kept = [r.full[d] for d in r.kept]
-    outer = [symbol(f"{LOCAL}o{i}", size) for i, size in enumerate(kept)]
-    kept_index = tuple(0 if size == 1 else s for size, s in zip(kept, outer))
-    row = product(r.full[a] for a in r.axes)
-    cost = body_cost(body)
-    if not any(r.accumulator_dtype(n).is_complex for n in reductions):
-        r.lanes = r.choices.lanes(row, product(kept))
-    # What lanes computed before they compute again.
-    keeps = row != 0 and r.lanes == 1
-    # Where a row has size 1, what a fold gives spans it, but only in name.
-    full_results = [v for v in body.results if v.dims == r.full and v.node not in r.lowerings]
-    cached = kept_values(body, r.lowerings, stages, r.full, cost) if keeps else []
-    places = _places_of(c, cached, full_results)
-    scratch: Dim = 0
-    with nest.loop("p", int_name("begin"), int_name("end")):
-        if kept:
-            split_flat(c, kept, "o")
-        for value, name in places.items():
-            if name in c.out_names.values():
-                continue
-            dtype = held_dtype(value.type.dtype)
-            nest.body.append(Carve(name, dtype, nest.size(scratch)))
-            scratch = scratch + ceildiv(row * dtype.size, 64) * 64
-        last = max(stages.values(), default=0)
-        for stage in range(last + 1):
-            folding = [n for n in reductions if stages[n] == stage]
-            storing = full_results if stage == last else []
-            if folding or storing:
-                _row_loop(r, stages, stage, folding, storing, kept_index, places)
-            for n in folding:
-                total = Name(f"a{reductions.index(n)}", r.accumulator_dtype(n))
-                r.join_lanes(n, total)
-                x = r.finished(n, total)
-                c.rows[n.output] = (r.row_index(n.output, kept_index), x)
-        of_rows = [v for v in body.results if v not in full_results]
-        with r.first_lane() if of_rows else nullcontext():
-            for value in of_rows:
-                index = r.row_index(value, kept_index)
-                c.store(value, index, c.element(value, index))
-    total = product(kept)
-    if len(full_results) == len(body.results):
-        total = minimum(total, total * row)  # of empty rows there may be any number
-    grain = r.choices.grain(cost.element, row)
-    tail = ("begin", "end", "lane", "lanes")[: 4 if r.lanes > 1 else 2]
-    return c.launch(target, r.node.outputs, total, grain, scratch, r.node, tail, lanes=r.lanes)
-
-
-def _places_of(
-    c: ClusterLowering, cached: Sequence[Value], results: Sequence[Value]
-) -> dict[Value, str]:
-    """The buffer of each kept value: that of a result, whose element is stored behind all that read
-    it, or scratch. So the result's memory comes into the cache while much is computed."""
-    found: dict[Value, str] = {}
-    free = list(results)
-    for number, value in enumerate(cached):
-        dtype = held_dtype(value.type.dtype)
-        result = next((v for v in free if v.type.dtype is dtype), None)
-        if result is None:
-            found[value] = f"kept{number}"
-        else:
-            free.remove(result)
-            found[value] = c.out_names[result]
-    return found
-
-
-def _row_loop(
-    r: Reducing,
-    stages: dict[Node, int],
-    stage: int,
-    folding: Sequence[Node],
-    storing: Sequence[Value],
-    kept_index: Sequence[Dim],
-    cached: Mapping[Value, str],
-) -> None:
-    """One loop over a row: folds what it can, keeps and stores what it must. `cached`: the buffers
-    of the values that are kept."""
-    c, nest = r.c, r.c.nest
-    kinds = {n: r.accumulator_dtype(n) for n in folding}
-    for n in folding:
-        nest.declare(f"a{r.reductions.index(n)}", r.neutral(n, kinds[n]))
-    blocked = bool(folding) and any(
-        r.lowerings[n].combine == "add" and kinds[n].is_floating for n in folding
-    )
-    apart, adjacent = r.runs()
-    runs, run = product(apart), product(adjacent)
-    size = known_product([run])
-    place = symbol(f"{LOCAL}i", run)
-    of_run: Dim = symbol(f"{LOCAL}run", runs) if apart else 0
-    position = nest.index(of_run * run + place)
-    totals = {n: Name(f"a{r.reductions.index(n)}", kind) for n, kind in kinds.items()}
-    folds = RowFolds(r, totals, run)
-    outputs = c.out_names.values()
-
-    def place_of(value: Value, index: tuple[Dim, ...]) -> Index:
-        at_result = cached[value] in outputs
-        return nest.index(row_major(value.dims, index)) if at_result else position
-
-    def loop_body() -> None:
-        places = [*unravel(of_run, apart), *unravel(place, adjacent)]
-        # Where all of a row is one element, its results are known at the very same index.
-        folded = [0 if size == 1 else at for size, at in zip([*apart, *adjacent], places)]
-        index = full_index(r, kept_index, folded)
-        restored = []
-        for value in cached:
-            if stages[value.node] < stage:
-                dtype = held_dtype(value.type.dtype)
-                kept = Load(cached[value], place_of(value, index), dtype)
-                c.rows[value] = (index, Name(nest.let(kept).name, value.type.dtype))
-                restored.append(value)
-        for value in cached:
-            if stages[value.node] == stage:
-                nest.store(cached[value], place_of(value, index), c.element(value, index))
-        for n in folding:
-            x = r.prepared(n, index)
-            name = f"{'part' if blocked else 'a'}{r.reductions.index(n)}"
-            folds.join(n, Name(name, x.dtype), x)
-            folds.look(n, x)
-        for value in storing:
-            c.store(value, index, c.element(value, index))
-        for value in restored:
-            del c.rows[value]
-
-    together = r.choices.sum_block * r.lanes
-    is_short = size is not None and size <= together
-    all_runs = nest.loop("run", int_number(0), nest.size(runs)) if apart else nullcontext()
-    if not blocked:
-        with all_runs, nest.loop("i", r.lane, nest.size(run), r.lanes):
-            loop_body()
-    elif is_short and apart:
-        together = max(1, together // max(1, size or 1))
-        blocks = nest.loop("block", int_number(0), nest.size(runs), together)
-        with blocks, _parts(r, folds, totals):
-            several = nest.loop("run", int_name("block"), _end_of_block(r, together, runs))
-            with several, nest.loop("i", int_number(0), nest.size(run)):
-                loop_body()
-    elif is_short:
-        with _parts(r, folds, totals), nest.loop("i", r.lane, nest.size(run), r.lanes):
-            loop_body()
-    else:
-        blocks = nest.loop("block", int_number(0), nest.size(run), together)
-        with all_runs, blocks, _parts(r, folds, totals):
-            first = int_sum("block", "lane") if r.lanes > 1 else int_name("block")
-            with nest.loop("i", first, _end_of_block(r, together, run), r.lanes):
-                loop_body()
-    folds.settle()
-
-
-def _end_of_block(r: Reducing, together: int, size: Dim) -> Name:
-    nest = r.c.nest
-    stop = nest.declare("stop", int_sum("block", together))
-    nest.assign("stop", int_op("smaller", stop, nest.size(size)))
-    return stop
-
-
-@contextmanager
-def _parts(r: Reducing, folds: RowFolds, totals: Mapping[Node, Name]) -> Iterator[None]:
-    """Sums of a part of a row, which are added to those of the row behind it."""
-    nest = r.c.nest
-    parts = {n: Name(f"part{r.reductions.index(n)}", total.dtype) for n, total in totals.items()}
-    for n, part in parts.items():
-        nest.declare(part.name, r.neutral(n, part.dtype))
-    yield
-    for n, part in parts.items():
-        folds.join(n, totals[n], part)
 
 
 def _columns(r: Reducing, target: Target) -> Launch:

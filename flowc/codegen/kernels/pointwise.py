@@ -5,7 +5,8 @@ tells how every access and every condition depends on the index. From that follo
 
 - merging: adjacent dims that every access walks in one stride become one loop;
 - splitting: where conditions such as "inside this part of a concatenation" hold on one stretch of a
-  loop, each stretch becomes a loop of its own, in which they are known;
+  loop, each stretch becomes a loop of its own, in which they are known; what the loop inside it
+  walks may follow without a gap there, so that both are one;
 - tiling: where reads step over rows while writes step over columns, both walk small tiles.
 
 Invariant: every element of the results is written once, by the worker whose range it is in.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import gcd
+from math import gcd, prod
 
 from flowc.codegen.kernels.builder import (
     LOCAL,
@@ -59,6 +60,10 @@ from flowc.ir.dims import (
     symbol,
     symbols_of,
 )
+from flowc.ir.types import Dims
+
+SHORT_RUN = 1024  # elements: to begin a loop over more costs little beside it
+LEAST_SHARED = 16  # steps of a range that workers share
 
 
 def pointwise_launch(node: Node, body: Computation, target: Target) -> Launch:
@@ -211,6 +216,8 @@ class _Pointwise:
         self.last = len(self.groups) - 1
         self.tiled = probe.tiled_with(self.groups)
         self.parts = self._parts(probe)
+        if self.tiled is None and self._are_last_one_walk():
+            self._join_last()
         self.c = ClusterLowering(body, node.inputs, self.choices.tells_places)
         self.cost = body_cost(body)
         self.scratch: Dim = 0
@@ -229,6 +236,40 @@ class _Pointwise:
             if copies <= choices.most_bodies and nodes <= choices.most_nodes:
                 found[g], bodies = stretches, copies
         return found
+
+    def _are_last_one_walk(self) -> bool:
+        """Whether the loop around the last is split so that in each stretch both walk memory as one
+        would, as where images are padded; the last is short, and enough is left to share."""
+        if len(self.groups) < 2 or not self.choices.inner_loops:
+            return False
+        stretches, inner = self.parts[-2], self.extents[-1]
+        if len(stretches) == 1 or len(self.parts[-1]) > 1:
+            return False
+        if not isinstance(inner, int) or inner > SHORT_RUN:
+            return False
+        known = prod(e for e in self.extents[:-2] if isinstance(e, int))
+        if len(self.groups) > 2 and known < LEAST_SHARED:
+            return False
+        return all(self._is_one_walk(start, stop) for start, stop in stretches)
+
+    def _is_one_walk(self, start: Dim, stop: Dim) -> bool:
+        """Whether what a stretch of the last loop but one reads and writes is linear in the place
+        within its elements."""
+        c, inner = ClusterLowering(self.body, ()), self.extents[-1]
+        place = symbol(f"{LOCAL}i", (stop - start) * inner)
+        around = [symbol(f"{LOCAL}o{g}", e) for g, e in enumerate(self.extents[:-2])]
+        groups = [*self.groups[:-2], self.groups[-2] + self.groups[-1]]
+        _store_all(c, self.body, [_full_index(self.dims, groups, [*around, place + start * inner])])
+        tied = {Symbol(LOCAL + name) for name in names_beside_addresses(c.nest.body)}
+        return Symbol(f"{LOCAL}i") not in tied.union(*map(_nonlinear, c.addresses))
+
+    def _join_last(self) -> None:
+        """The last two loops become one."""
+        inner = self.extents[-1]
+        self.parts[-2:] = [[(start * inner, stop * inner) for start, stop in self.parts[-2]]]
+        self.groups[-2:] = [self.groups[-2] + self.groups[-1]]
+        self.extents[-2:] = [self.extents[-2] * inner]
+        self.last -= 1
 
     def launch(self) -> Launch:
         c, nest, extents, target = self.c, self.c.nest, self.extents, self.target
@@ -307,12 +348,7 @@ class _Pointwise:
         _store_all(c or self.c, self.body, [self._index(chosen)])
 
     def _index(self, chosen: Sequence[Dim]) -> tuple[Dim, ...]:
-        """The index in all dims, of those in the groups."""
-        index: list[Dim] = [0] * len(self.dims)
-        for group, s in zip(self.groups, chosen):
-            for d, i in zip(group, unravel(s, tuple(self.dims[d] for d in group))):
-                index[d] = i
-        return tuple(index)
+        return _full_index(self.dims, self.groups, chosen)
 
     def _shared_loop(self) -> None:
         """The one loop is the range that workers share: each stretch meets it."""
@@ -378,6 +414,17 @@ def _store_all(c: ClusterLowering, body: Computation, indices: Sequence[tuple[Di
     for value, of_value in zip(body.results, scalars):
         for index, x in zip(indices, of_value):
             c.store(value, index, x)
+
+
+def _full_index(
+    dims: Dims, groups: Sequence[Sequence[int]], chosen: Sequence[Dim]
+) -> tuple[Dim, ...]:
+    """The index in all dims, of those in the groups."""
+    index: list[Dim] = [0] * len(dims)
+    for group, s in zip(groups, chosen):
+        for d, i in zip(group, unravel(s, tuple(dims[d] for d in group))):
+            index[d] = i
+    return tuple(index)
 
 
 def split_flat(c: ClusterLowering, extents: Sequence[Dim], prefix: str) -> None:

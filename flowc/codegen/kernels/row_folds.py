@@ -28,7 +28,7 @@ class RowFolds:
     """`run`: how many elements the loop has in which they join."""
 
     def __init__(self, r: Reducing, totals: Mapping[Node, Name], run: Dim) -> None:
-        self._r, self._totals = r, totals
+        self._r, self.totals = r, totals
         self._masks = r.choices.nan_masks
         self._in_one_order = _is_in_one_order(run)
         self._seen: dict[Node, Name] = {}
@@ -66,7 +66,7 @@ class RowFolds:
         """Totals become NaN where an element was."""
         nest = self._r.c.nest
         for n, seen in self._seen.items():
-            total, none = self._totals[n], Literal("0", seen.dtype)
+            total, none = self.totals[n], Literal("0", seen.dtype)
             only_numbers = seen if self._masks else nest.let(compare("eq", seen, none))
             chosen = only_numbers, total, Literal("nan", total.dtype)
             nest.assign(total.name, Apply("select", chosen, total.dtype))
