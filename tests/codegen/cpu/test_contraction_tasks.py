@@ -105,3 +105,9 @@ def test_lines_have_the_tiles_that_their_rows_need(
     sums = set(re.findall(r'define internal void @"flowc.line_sums.f32.(\d+x\d+)', text))
     whole = {f"{height}x{shape.columns}" for height in needed.heights}
     assert sums == whole | {f"{shape.rows}x{width}" for width in needed.widths}
+
+
+def test_tiles_of_six_rows_and_of_five_share_rows_out_exactly() -> None:
+    shape = shape_for(dtypes.f32, 256)
+    for rows, heights in ((49, (6, 5)), (9, (5, 4)), (12, (6,)), (7, (4,)), (1, (1,))):
+        assert sizes_needed(shape, [rows], 64).heights == heights

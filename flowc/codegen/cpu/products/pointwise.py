@@ -52,6 +52,7 @@ from flowc.codegen.llvm.vector_ir import (
     ceil_div,
     counted_loop,
     element_type,
+    index_range,
     indices,
     least,
     load_vector,
@@ -116,6 +117,8 @@ def _low(height: int) -> int:
 def _rows_of_tiles(height: int, rows: int) -> int:
     """Rows that are computed for so many, those of the last tile again that it shares."""
     left = rows % height
+    if -rows % height <= -(-rows // height):
+        return rows
     last = _low(height) if rows >= height and left <= _low(height) else height
     return rows - left + (last if left else 0)
 
@@ -220,18 +223,26 @@ def _emit_pointwise(b: ir.IRBuilder, args: Values, shape: TileShape, rest: int) 
 
 
 def _emit_panel(b: ir.IRBuilder, panel: _Panel, rows: Index) -> None:
-    """The last tile, a lower one where few rows are left, is moved back to end where the rows end:
-    sums are computed twice alike."""
+    """Tiles share out the rows, some a row lower than others. Where these would have to be more
+    than there are, the last tile, a lower one where few rows are left, is moved back to end where
+    the rows end: sums are computed twice alike."""
     height = _height(panel.shape, panel.columns)
     low, left = _low(height), rows % height
+    tiles = rows.ceil_div(height)
+    shorter = tiles * height - rows
+    is_low = b.and_(left.compare(">", 0), left.compare("<=", low))
+    whole = Index(b, b.select(is_low, (rows - left).value, rows.value))
+    is_even = b.and_(shorter.compare(">", 0), shorter.compare("<=", tiles))
+    stop = Index(b, b.select(is_even, ((tiles - shorter) * height).value, whole.value))
     with b.if_else(rows.compare(">=", height)) as (many, few):
         with many:
-            is_low = b.and_(left.compare(">", 0), left.compare("<=", low))
-            stop = Index(b, b.select(is_low, (rows - left).value, rows.value))
             with counted_loop(b, stop, height) as i:
                 _emit_tile(b, panel, i.least(rows - height), height)
-            with b.if_then(is_low):
-                _emit_tile(b, panel, rows - low, low)
+            with b.if_else(is_even, likely=False) as (even, uneven):
+                with even, index_range(b, stop, rows, height - 1) as i:
+                    _emit_tile(b, panel, i, height - 1)
+                with uneven, b.if_then(is_low):
+                    _emit_tile(b, panel, rows - low, low)
         with few, counted_loop(b, rows) as i:
             _emit_tile(b, panel, i, 1)
 
@@ -273,6 +284,7 @@ def _sums_routine(shape: TileShape, columns: int, height: int) -> Routine:
         shape.dtype,
         "p" * -(-height // TOGETHER) + "pppiiiii",
         lambda b, values: _emit_sums(b, values, shape, columns, height),
+        shared=columns == shape.columns,
     )
 
 
