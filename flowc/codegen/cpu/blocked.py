@@ -50,14 +50,13 @@ class Argument:
 @dataclass(frozen=True, slots=True)
 class RowCut:
     """`rows` (an expression as `tasks` is one) are shared out over blocks of at most `block_rows`,
-    and a block is cut into parts of a multiple of `part_rows`; where `is_even` only if all parts
-    have so many. Each part reads the columns again: of `enough` tasks there is no need to cut any.
+    and a block is cut into parts of a multiple of `part_rows`. Each part reads the columns again:
+    of `enough` tasks there is no need to cut any.
     """
 
     rows: str
     block_rows: int
     part_rows: int
-    is_even: bool = False
     enough: int = WANTED_TASKS
 
 
@@ -107,7 +106,7 @@ def parts_of_blocks(source: ContractionSource, sizes: Mapping[str, Dim]) -> int:
     rows, tasks = (
         _least(parse_dim(text, {**sizes, "parts": 1})) for text in (cut.rows, source.tasks)
     )
-    if rows <= 0 or tasks >= cut.enough or (cut.is_even and rows % cut.part_rows):
+    if rows <= 0 or tasks >= cut.enough:
         return 1
     blocks = -(-rows // cut.block_rows)
     units = -(-rows // (blocks * cut.part_rows))

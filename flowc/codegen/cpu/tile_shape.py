@@ -35,8 +35,10 @@ class TileShape:
 
     @property
     def heights(self) -> tuple[int, ...]:
-        """The heights of the tiles that share out the rows of a block, the highest first."""
-        return (self.rows, *(height for height in HEIGHTS if height < self.rows))
+        """The heights of the tiles that share out the rows of a block, the highest first. Of few
+        rows, one less is also there: all are shared out exactly, 7 x 7 pixels as 6 or 5 rows."""
+        lower = HEIGHTS if self.rows > HEIGHTS[1] else (self.rows - 1, *HEIGHTS)
+        return (self.rows, *dict.fromkeys(height for height in lower if height < self.rows))
 
     @property
     def narrow_heights(self) -> tuple[int, ...]:

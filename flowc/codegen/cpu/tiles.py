@@ -76,12 +76,21 @@ def sizes_needed(shape: TileShape, rows: Sequence[int], columns: int) -> TileSiz
         return TileSizes((), widths, (shape.rows,))
     heights: set[int] = set()
     for count in rows:
-        even = -(-count // max(1, -(-count // shape.rows)))
+        tiles = max(1, -(-count // shape.rows))
+        even = -(-count // tiles)
         step = least(even, shape.heights)
-        heights |= {
-            least(min(step, count - first), shape.heights) for first in range(0, count, step)
-        }
+        if even in _heights_with_lower(shape.heights):
+            heights |= {-(-(count - n) // tiles) for n in range(min(count, tiles))}
+        else:
+            heights |= {
+                least(min(step, count - first), shape.heights) for first in range(0, count, step)
+            }
     return TileSizes(tuple(sorted(heights, reverse=True)), widths, (shape.rows,))
+
+
+def _heights_with_lower(heights: Sequence[int]) -> list[int]:
+    """Those with which rows are shared out exactly: there are tiles of one row less, too."""
+    return [height for height in heights if height - 1 in heights]
 
 
 def _emit_tile(
@@ -192,7 +201,8 @@ def _emit_panels(
 ) -> None:
     """Panels outside, tiles inside: a panel stays in the first caches for a whole block.
 
-    As few tiles as can be share its rows evenly. Each fetches its share of what is multiplied
+    As few tiles as can be share its rows evenly, of the same height or where there are such of one
+    row less exactly. Each fetches its share of what is multiplied
     behind this panel: the same steps of the next one, or the next steps of the first. A core waits
     for few lines at a time, so that weights come from beyond the second cache as fast as they are
     multiplied only if they come all the time, and not with the first tile of their panel.
@@ -209,7 +219,8 @@ def _emit_panels(
         lambda inside, values: _emit_tile(inside, values, shape, operands, sizes),
     )
     count = row_end - row_begin
-    even = count.ceil_div(count.ceil_div(shape.rows).most(1))
+    tiles = count.ceil_div(shape.rows).most(1)
+    even = count.ceil_div(tiles)
     with index_range(b, column_begin, column_end, shape.columns) as j:
         columns = (column_end - j).least(shape.columns)
         panel = offset(panels, j * inner)
@@ -220,14 +231,24 @@ def _emit_panels(
             following.set(column_begin * inner + steps * shape.columns)
         next_step = Index(b, i64(shape.columns * shape.dtype.size)) // count.ceil_div(step).most(1)
         fetched = Counter(b, following.get() * shape.dtype.size)
-        with index_range(b, row_begin, row_end, step) as i:
-            rows = (row_end - i).least(step)
-            rows_of_block = offset(block, (i - row_begin) * operands.stride)
-            c_tile = offset(c, i * c_stride + j)
-            place = byte_offset(panels, fetched.get())
-            passed = (depth, c_stride, rows, columns, accumulate, next_step, *lines)
-            tile.call(b, rows_of_block, panel, c_tile, place, *passed)
-            fetched.add(next_step * steps)
+        is_exact = ir.Constant(ir.IntType(1), 0)
+        for height in _heights_with_lower(sizes.heights):
+            of_height = b.and_(even.compare("==", height), step.compare("==", height))
+            is_exact = b.or_(is_exact, of_height)
+        of_even = row_end - (even * tiles - count) * (even - 1)
+        lower_begin = Index(b, b.select(is_exact, of_even.value, row_end.value))
+        for begin, end, height in (
+            (row_begin, lower_begin, step),
+            (lower_begin, row_end, (step - 1).most(1)),
+        ):
+            with index_range(b, begin, end, height) as i:
+                rows = (end - i).least(height)
+                rows_of_block = offset(block, (i - row_begin) * operands.stride)
+                c_tile = offset(c, i * c_stride + j)
+                place = byte_offset(panels, fetched.get())
+                passed = (depth, c_stride, rows, columns, accumulate, next_step, *lines)
+                tile.call(b, rows_of_block, panel, c_tile, place, *passed)
+                fetched.add(next_step * steps)
 
 
 def _suffix(shape: TileShape, operands: Operands) -> str:

@@ -66,10 +66,10 @@ def test_few_panels_are_shared_evenly() -> None:
     assert critical_path(work, 2) < 1.05
     assert critical_path([49] * 5, 2) == 1.2
     assert critical_path(work, 4) < 1.15
-    # Enough tasks: whole blocks; pixels read where they stand: only if each part fills its tiles.
+    # Enough tasks: whole blocks.
     assert parts_of_blocks(source, sizes | {"n": 2048}) == 1
     pointwise = pointwise_source(shape_for(dtypes.f32, 512), 0)
-    for m, parts in ((196, 3), (200, 1), (0, 1)):
+    for m, parts in ((196, 3), (200, 3), (0, 1)):
         assert parts_of_blocks(pointwise, {"batch": 1, "m": m, "n": 64}) == parts
     assert parts_of_blocks(turned_source(shape_for(dtypes.f32, 512)), {"m": 32, "n": 64}) == 1
 
@@ -105,3 +105,9 @@ def test_lines_have_the_tiles_that_their_rows_need(
     sums = set(re.findall(r'define internal void @"flowc.line_sums.f32.(\d+x\d+)', text))
     whole = {f"{height}x{shape.columns}" for height in needed.heights}
     assert sums == whole | {f"{shape.rows}x{width}" for width in needed.widths}
+
+
+def test_tiles_of_six_rows_and_of_five_share_rows_out_exactly() -> None:
+    shape = shape_for(dtypes.f32, 256)
+    for rows, heights in ((49, (6, 5)), (9, (5, 4)), (12, (6,)), (7, (4,)), (1, (1,))):
+        assert sizes_needed(shape, [rows], 64).heights == heights

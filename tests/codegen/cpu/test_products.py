@@ -249,7 +249,7 @@ def test_windows_of_one_pixel(bits: int, dtype: dtypes.DType) -> None:
     kernels = lru_cache(lambda rest: Compiled(pointwise_source(shape, rest)))
     for n in sorted({1, 3, lanes, 2 * lanes - 1, 3 * lanes, 4 * lanes, 6 * lanes - 1}):
         kernel = kernels(n % shape.columns)
-        for m, channels in [(1, 1), (29, 7), (39, 2), (46, 5), (243, 12), (0, 3)]:
+        for m, channels in [(1, 1), (29, 7), (39, 2), (46, 5), (243, 12), (0, 3), (30, 1025)]:
             x, w = values((m, channels), dtype), values((channels, n), dtype, 1)
             y = np.full((m, n), 77, dtype.numpy)
             packed = pack_pointwise(w, shape).array()
@@ -282,10 +282,10 @@ def test_which_convolutions_read_pixels_where_they_are() -> None:
     for lowering, weights, rows, expected in [
         (plain, (1, 1, 48, 48), 12544, True),
         (plain, (1, 1, 24, 49), symbol("m"), True),
-        (plain, (1, 1, 1024, 8), 12544, True),
-        (plain, (1, 1, 1025, 8), 12544, False),
-        (plain, (1, 1, 256, 64), 12544, True),
-        (plain, (1, 1, 257, 64), 12544, False),
+        (plain, (1, 1, 728, 728), 361, True),
+        (plain, (1, 1, 1536, 64), 12544, True),
+        (plain, (1, 1, 1024, 64), 12544, False),  # rows that displace each other from the cache
+        (plain, (1, 1, 2049, 64), 12544, False),
         (plain, (1, 1, 24, 8), 49, True),
         (plain, (1, 1, 24, 8), 32, True),
         (plain, (1, 1, 24, 8), 13, False),
@@ -305,9 +305,10 @@ def test_which_products_read_their_rows_where_they_are() -> None:
     for m, n, k, entry in [
         (100, 17, 300, "pointwise_conv"),
         (512, 512, 256, "pointwise_conv"),
-        (512, 512, 512, "gemm"),
+        (512, 512, 512, "pointwise_conv"),
         (57, 96, 300, "gemm"),  # too many rows computed twice
-        (512, 96, 1025, "gemm"),
+        (512, 96, 1024, "gemm"),  # rows that displace each other from the cache
+        (512, 96, 2049, "gemm"),
         (128, 3072, 768, "turned_gemm"),  # of weights that are not near
     ]:
         assert product_kernels(m, n, k) == [entry]

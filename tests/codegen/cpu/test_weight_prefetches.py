@@ -108,6 +108,17 @@ def test_tiles_of_pixels_fetch_the_next_panel_into_the_second_cache() -> None:
     assert sorted(kernel.lines(weights, SECOND)) == [*range(of_panel, 3 * of_panel)]
 
 
+def test_the_first_panel_of_later_rows_fetches_the_rows_behind() -> None:
+    m, n, channels = 6 * SHAPE.rows, 2 * SHAPE.columns, 64  # two tasks of three tiles each
+    kernel = Recorded(pointwise_source(SHAPE, 0))
+    weights = aligned(pack_pointwise(ones(channels, n), SHAPE).array())
+    x = aligned(ones(m, channels))
+    sizes = {"batch": 1, "m": m, "n": n, "channels": channels, "c_stride": n}
+    kernel(x, weights, ones(m, n), x_batch=0, w_batch=0, **sizes)
+    of_tile = SHAPE.rows * channels * 4 // LINE
+    assert sorted({*kernel.lines(x, SECOND)}) == [*range(4 * of_tile, 6 * of_tile)]
+
+
 def test_rows_that_fill_vectors_fetch_both_operands_at_an_even_pace() -> None:
     m, n, k = 2 * SHAPE.lanes, 4 * turned_columns(SHAPE), 64
     kernel = Recorded(turned_source(SHAPE, k))

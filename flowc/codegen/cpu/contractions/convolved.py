@@ -26,7 +26,7 @@ from flowc.codegen.cpu.depthwise import (
 from flowc.codegen.cpu.packing import Array, pack_conv_weights
 from flowc.codegen.cpu.planar.blocks import PlanarBlock
 from flowc.codegen.cpu.planar.source import planar_source
-from flowc.codegen.cpu.products.pointwise import pack_pointwise, pointwise_source
+from flowc.codegen.cpu.products.pointwise import pack_pointwise, pointwise_source, rows_together
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
 from flowc.codegen.cpu.winograd.ways import DEPTHWISE, POINTWISE, TRANSPOSED, conv_ways
@@ -184,7 +184,10 @@ class Convolved:
         ints: dict[str, Dim] = {"m": product(self.image[:-1]), "n": n, "channels": channels}
         ints |= {"c_stride": n, "batch": 1, "x_batch": 0, "w_batch": 0}
         rest, finish = known.shape[-1] % self.shape.columns, self.finish
-        source = pointwise_source(self.shape, rest, finish.hook, extra=finish.extra)
+        together = rows_together(self.shape, channels, n)
+        source = pointwise_source(
+            self.shape, rest, finish.hook, extra=finish.extra, together=together
+        )
         return self._launch(source, pack_pointwise(known, self.shape), ints)
 
     def _winograd(self, known: Array, spec: WinogradSpec) -> Launch:

@@ -20,6 +20,7 @@ from flowc.codegen.cpu.products.pointwise import (
     is_product_of_pixels,
     pack_pointwise,
     pointwise_source,
+    rows_together,
 )
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand
@@ -96,7 +97,10 @@ def matmul_launches(
             operands["y"] = node.outputs[0]
             ints |= {"channels": k, "x_batch": 0, "w_batch": 0}
             rest = right.shape[-1] % shape.columns
-            source = pointwise_source(shape, rest, finish.hook, extra=finish.extra)
+            together = rows_together(shape, k, n)
+            source = pointwise_source(
+                shape, rest, finish.hook, extra=finish.extra, together=together
+            )
             return (launch_of(node, source, operands, ints, finish),)
         packed = pack_gemm_b(right, shape)
         return (launch_of(node, source, {**operands, "b": packed}, ints, finish),)
@@ -110,6 +114,13 @@ def matmul_launches(
     if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
         operands = {"x": left[0], "weights": WORKSPACE, "y": node.outputs[0]}
         ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": ints["b_batch"]}
-        source = pointwise_source(shape, 0, finish.hook, extra=finish.extra, block_rows=block_rows)
+        source = pointwise_source(
+            shape,
+            0,
+            finish.hook,
+            extra=finish.extra,
+            together=rows_together(shape, k, n),
+            block_rows=block_rows,
+        )
         return (pack, launch_of(node, source, operands, ints, finish, workspace))
     return (pack, launch_of(node, source, operands | {"b": WORKSPACE}, ints, finish, workspace))
