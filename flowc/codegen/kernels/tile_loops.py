@@ -73,7 +73,13 @@ def tile_loops(
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
     store(probe, row, column)
     turned = turned_reads(probe.reads)
-    tiles = _Tiles(c, turned, _target_of(probe, turned), store, row, column, side)
+    widths = _widths(columns, choices) if turned else []
+    has_edges = not (
+        (isinstance(rows, int) and rows % side == 0)
+        and (isinstance(columns, int) and columns % side in (0, *widths))
+    )
+    target = _target_of(probe, turned)
+    tiles = _Tiles(c, turned, target, store, row, column, side, has_edges)
     nest.named("top", int_sum((together, block)))
     _stop(c, "bottom", "top", together, nest.size(rows))
     scratch = tiles.carve()
@@ -81,7 +87,7 @@ def tile_loops(
         _stop(c, "right", "left", side, nest.size(columns))
         with nest.loop("first", int_name("top"), int_name("bottom"), side):
             _stop(c, "stop", "first", side, int_name("bottom"))
-            tiles.tile(_widths(columns, choices) if turned else [])
+            tiles.tile(widths)
     return scratch
 
 
@@ -102,7 +108,9 @@ def _stop(c: ClusterLowering, stop: str, first: str, count: int, limit: Index) -
 
 @dataclass(frozen=True, slots=True)
 class _Tiles:
-    """Emits tiles. `target`: where the one read goes, if nothing is computed."""
+    """Emits tiles. `target`: where the one read goes, if nothing is computed. `has_edges`: there
+    are, or may be, tiles of other heights and widths. What computes these costs the others: LLVM
+    makes vectors of its loops, and has the registers for what they need."""
 
     c: ClusterLowering
     turned: Sequence[_Turned]
@@ -111,6 +119,7 @@ class _Tiles:
     row: Dim
     column: Dim
     side: int
+    has_edges: bool
 
     def carve(self) -> int:
         """Makes the buffers; how many bytes they take."""
@@ -126,15 +135,21 @@ class _Tiles:
             self._plain()
             return
         nest, (width, *narrower) = self.c.nest, widths
+        if not self.has_edges and not narrower:
+            self._turn(width)
+            return
         wide = compare("eq", int_sum("right", "-left"), int_number(width))
         high = compare("eq", int_sum("stop", "-first"), int_number(self.side))
-        with nest.when(both(wide, high)):
-            if self.target is None:
-                self._computed(width)
-            else:
-                self._moved(width, self.target)
+        with nest.when(both(wide, high) if self.has_edges else wide):
+            self._turn(width)
         with nest.otherwise():
             self.tile(narrower)
+
+    def _turn(self, width: int) -> None:
+        if self.target is None:
+            self._computed(width)
+        else:
+            self._moved(width, self.target)
 
     def _plain(self) -> None:
         nest = self.c.nest
@@ -144,6 +159,7 @@ class _Tiles:
 
     def _moved(self, width: int, target: _Moved) -> None:
         nest, (turn,) = self.c.nest, self.turned
+        self.c.read_names.add(turn.read.name)
         source = Address(turn.read.name, nest.index(turn.start))
         to = Address(target.name, nest.index(target.start))
         steps = nest.size(turn.distance), nest.size(target.distance)

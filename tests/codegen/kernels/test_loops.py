@@ -207,6 +207,16 @@ def test_what_is_left_beside_whole_tiles_is_turned_too(columns: int, dtype: dtyp
         assert "turn_tile_" in computed and "move_tile_" not in computed
 
 
+@pytest.mark.parametrize(
+    ("shape", "has_edges"),
+    [((64, 48), False), ((12, 80), False), ((28, 32), False), ((64, 50), True), ((5, 64), True)],
+)
+def test_whole_tiles_have_no_code_for_edges(shape: tuple[int, int], has_edges: bool) -> None:
+    turn = np.array([1, 0], np.int32)
+    source = check(lambda b, x: b.transpose(x, turn), lambda x: x.T, arrays(dtypes.f32, shape))
+    assert ("for row in" in source or "x0[" in source) == has_edges
+
+
 def test_branches_that_meet_are_one_kernel() -> None:
     def chain(b: Any, x: Any) -> Any:
         left = b.tanh(b.add(b.mul(x, 2.0), 1.0))
