@@ -6,7 +6,7 @@ characters are UTF-8's, whatever a string holds.
 
 from __future__ import annotations
 
-import base64
+import binascii
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,6 +24,8 @@ Array = np.ndarray[Any, Any]
 _UNIT = 'unit: {"BYTE", "UTF8_CHAR"} = "BYTE"'
 _FOLLOWS = re.compile(rb"[\x80-\xbf]")  # bytes of UTF-8 that begin no character
 _BASE64 = re.compile(rb"[A-Za-z0-9_-]*(={0,2})")
+_OF_URLS = bytes.maketrans(b"+/", b"-_")  # the alphabet of URLs, from base64's and back
+_FROM_URLS = bytes.maketrans(b"-_", b"+/")
 
 
 def _each(function: Callable[[bytes], bytes], strings: Any) -> list[Array]:
@@ -145,7 +147,7 @@ host_op(
 
 def _encode(inputs: Sequence[Any], _: Sequence[DType], *, pad: bool) -> list[Array]:
     def encoded(text: bytes) -> bytes:
-        found = base64.urlsafe_b64encode(text)
+        found = binascii.b2a_base64(text, newline=False).translate(_OF_URLS)
         return found if pad else found.rstrip(b"=")
 
     return _each(encoded, inputs[0])
@@ -158,7 +160,7 @@ def _decoded(text: bytes) -> bytes:
     bare = text.rstrip(b"=")
     if len(bare) % 4 == 1:
         raise InvalidArgumentError("Base64 string length cannot be 1 modulo 4.")
-    return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
+    return binascii.a2b_base64(bare.translate(_FROM_URLS) + b"=" * (-len(bare) % 4))
 
 
 host_op(

@@ -89,7 +89,12 @@ def _replacing(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[by
     if not everywhere and not is_whole:
         return lambda text: text
 
+    literal = b"".join(p for p in pieces if isinstance(p, bytes))
+    is_literal = all(isinstance(p, bytes) for p in pieces)
+
     def written(match: Any) -> bytes:
+        if is_literal:
+            return literal
         return b"".join(p if isinstance(p, bytes) else match.group(p) or b"" for p in pieces)
 
     def once(text: bytes) -> bytes:
@@ -99,6 +104,18 @@ def _replacing(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[by
         return text[: match.start()] + written(match) + text[match.end() :]
 
     def all_over(text: bytes) -> bytes:
+        found: list[bytes] = []
+        at = 0
+        for match in compiled.finditer(text):
+            start, end = match.span()
+            if start == end:
+                return with_empty_matches(text)
+            found += (text[at:start], written(match))
+            at = end
+        return b"".join((*found, text[at:])) if found else text
+
+    def with_empty_matches(text: bytes) -> bytes:
+        """What `finditer` passes over byte by byte, and RE2 character by character."""
         found: list[bytes] = []
         at, last = 0, -1
         while at <= len(text):

@@ -79,6 +79,12 @@ class Decoder:
         self._controls = replace_control_characters
 
     def code_points(self, data: bytes) -> list[int]:
+        codec, marked = _with_order(self._codec, data)
+        if not self._controls:
+            try:
+                return list(map(ord, data[marked:].decode(codec)))
+            except UnicodeDecodeError:
+                pass  # what is wrong with it is replaced, left out or told
         return [point for point, _ in self.with_starts(data)]
 
     def with_starts(self, data: bytes) -> Iterator[tuple[int, int]]:
