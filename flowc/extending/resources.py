@@ -154,10 +154,7 @@ def _define_ends(
     """The ops that save and restore an object; their names."""
 
     def shapes(c: Inference) -> list[Dims]:
-        return [
-            tuple(c.fresh("n", None) if d is None else d for d in shape)
-            for _, shape in saves.values()
-        ]
+        return [c.stated(shape) for _, shape in saves.values()]
 
     tensors = ", ".join(f"{n}: {as_dtype(dtype).name}" for n, (dtype, _) in saves.items())
     ends = f"{name}Export", f"{name}Import"

@@ -183,6 +183,10 @@ class Inference:
             raise NeedsContent(f"{self.op.tf_name} has a data-dependent size", node=self.node_name)
         return self._fresh(hint, bound)
 
+    def stated(self, shape: Sequence[int | None]) -> Dims:
+        """The dims of a shape, in which what is None is a size of its own."""
+        return tuple(self.fresh("n") if size is None else size for size in shape)
+
     def fail(self, message: str, hint: str | None = None, built: str = "") -> ShapeError:
         """The error to raise for inputs that the op does not take. `built`: what comes before the
         message where a program builds the node."""

@@ -50,6 +50,11 @@ def host_op(
     )
 
 
+def infer_shapes(c: Inference) -> list[Dims]:
+    """Outputs have the shapes that the attr `shapes` states."""
+    return [c.stated(shape) for shape in c.attrs["shapes"]]
+
+
 def host(
     function: Step, shown: str, settings: Sequence[str] | None = None, only_reads: bool = True
 ) -> Host:

@@ -22,14 +22,13 @@ from flowc import errors
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError, UnknownError, UnsupportedError
 from flowc.ir.capability import PYTHON
-from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun, held
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims
-from flowc.ops.host_ops import host_op
+from flowc.ops.host_ops import host_op, infer_shapes
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import STATE, value_of
 
@@ -181,14 +180,6 @@ def returned_array(value: Any) -> Array:
 # -- records
 
 
-def _infer_call(c: Inference) -> list[Dims]:
-    def dims(shape: Sequence[int | None]) -> Dims:
-        found: list[Dim] = [c.fresh("n", None) if size is None else size for size in shape]
-        return tuple(found)
-
-    return [dims(shape) for shape in c.attrs["shapes"]]
-
-
 def _unknown(c: Inference) -> list[Dims]:
     raise NeedsContent("the shapes of what a function of Python returns are found by the run")
 
@@ -199,7 +190,7 @@ python_call = host_op(
     "python_call",
     f"_PythonCall{_CALL} -> output: Tout",
     _called,
-    infer=_infer_call,
+    infer=infer_shapes,
     shown="PyFunc",
     only_reads=False,
     traits=STATE,
@@ -208,7 +199,7 @@ pure_python_call = host_op(
     "pure_python_call",
     f"_PurePythonCall{_CALL} -> output: Tout",
     _called,
-    infer=_infer_call,
+    infer=infer_shapes,
     shown="PyFuncStateless",
     only_reads=False,
 )
@@ -216,7 +207,7 @@ eager_python_call = host_op(
     "eager_python_call",
     f"_EagerPythonCall{_CALL} -> output: Tout",
     _called_with_values,
-    infer=_infer_call,
+    infer=infer_shapes,
     shown="EagerPyFunc",
     only_reads=False,
     traits=STATE,

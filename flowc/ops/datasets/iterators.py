@@ -25,7 +25,6 @@ from flowc.errors import (
 )
 from flowc.ir.capability import Capability
 from flowc.ir.computation import Value
-from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun, text_of
 from flowc.ir.inference import Inference, NeedsContent
@@ -50,6 +49,7 @@ from flowc.ops.datasets.dataset import (
 from flowc.ops.datasets.mapping import reduced
 from flowc.ops.datasets.records import METADATA, STATED, scalar
 from flowc.ops.datasets.selection import the_only
+from flowc.ops.host_ops import infer_shapes
 from flowc.ops.state.variables import STATE, value_of
 
 BLOCKING = frozenset({"may_block"})
@@ -278,7 +278,7 @@ def define_iterator_step(
         f"iterator_{name.lower()}",
         f"_{name}(inputs: T; T: list(type), Tout: list(type), shapes: list(shape){says})"
         " -> outputs: Tout",
-        infer=infer_step,
+        infer=infer_shapes,
         lowering=host,
         traits=STATE,
     )
@@ -293,22 +293,13 @@ def define_iterator_step(
         )
 
 
-def _stated(shape: Sequence[int | None], c: Inference) -> Dims:
-    found: list[Dim] = [c.fresh("n", None) if size is None else size for size in shape]
-    return tuple(found)
-
-
-def infer_step(c: Inference) -> list[Dims]:
-    return [_stated(shape, c) for shape in c.attrs["shapes"]]
-
-
 def _infer_stated(c: Inference, results: Results | None) -> list[Dims]:
     if results is not None:
         return [dims for _, dims in results]
     shapes = c.attrs["output_shapes"]
     if any(shape is None for shape in shapes):
         raise NeedsContent("the rank of an element is found by the run")
-    return [_stated(shape, c) for shape in shapes]
+    return [c.stated(shape) for shape in shapes]
 
 
 def emit_step(

@@ -26,12 +26,11 @@ from flowc.ops.datasets.iterators import (
     blocking_host,
     define_iterator_step,
     emit_step,
-    infer_step,
     iterator_state,
     results_of,
 )
 from flowc.ops.datasets.records import STATED, scalar
-from flowc.ops.host_ops import host_op
+from flowc.ops.host_ops import host_op, infer_shapes
 
 EMPTY = "The given optional does not have a value."
 
@@ -104,7 +103,7 @@ _taken = define(
     "optional_components",
     "_OptionalComponents(inputs: T; T: list(type), Tout: list(type), shapes: list(shape))"
     " -> outputs: Tout",
-    infer=infer_step,
+    infer=infer_shapes,
     lowering=GET_VALUE,
 )
 

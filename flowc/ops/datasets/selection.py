@@ -42,11 +42,13 @@ from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 CHUNK = 256  # items that are dropped at once
 
 
-class _Take(SameItems):
+class _OfCount(SameItems):
     def __init__(self, source: HostDataset, count: int) -> None:
         super().__init__(source)
         self._count = count
 
+
+class _Take(_OfCount):
     @property
     def cardinality(self) -> int:
         held = self.source.cardinality
@@ -73,11 +75,7 @@ class _Taken(Items):
         return found
 
 
-class _Skip(SameItems):
-    def __init__(self, source: HostDataset, count: int) -> None:
-        super().__init__(source)
-        self._count = count
-
+class _Skip(_OfCount):
     @property
     def cardinality(self) -> int:
         held = self.source.cardinality
@@ -109,11 +107,7 @@ class _Skipped(Items):
         return self._items.take(count, run)
 
 
-class Repeat(SameItems):
-    def __init__(self, source: HostDataset, count: int) -> None:
-        super().__init__(source)
-        self._count = count
-
+class Repeat(_OfCount):
     @property
     def cardinality(self) -> int:
         held = self.source.cardinality
@@ -274,11 +268,7 @@ def _cache(given: Given) -> HostDataset:
     return CacheFile(given.dataset, path, given.types) if path else _Cache(given.dataset)
 
 
-class _AssertCardinality(SameItems):
-    def __init__(self, source: HostDataset, count: int) -> None:
-        super().__init__(source)
-        self._count = count
-
+class _AssertCardinality(_OfCount):
     @property
     def cardinality(self) -> int:
         return self._count

@@ -230,7 +230,7 @@ _IMAGE_ATTRS = "channels: int = 0, dtype: {u8, u16, f32} = u8, expand_animations
 _decoded_image = define(
     "decoded_image",
     f"_DecodedImage(contents: string; {_IMAGE_ATTRS}, shape: shape) -> image: dtype",
-    infer=lambda c: tuple(c.fresh("n") if d is None else d for d in c.attrs["shape"]),
+    infer=lambda c: c.stated(c.attrs["shape"]),
     lowering=_any_image,
 )
 

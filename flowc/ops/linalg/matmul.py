@@ -19,6 +19,7 @@ from flowc.ir.lowering import Decompose, MatMul
 from flowc.ir.op import Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
+from flowc.ops.linalg.matrices import adjoint_array
 from flowc.ops.math.elementwise import HALVES, widened
 
 if TYPE_CHECKING:
@@ -38,10 +39,6 @@ def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if x.dtype in HALVES:
             return np.matmul(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
         return np.matmul(x, y)
-
-
-def _adjoint(x: np.ndarray) -> np.ndarray:
-    return np.conj(np.swapaxes(x, -1, -2))
 
 
 # -- MatMul
@@ -240,7 +237,7 @@ def _build_adjoint(b: Builder, node: Node) -> Value:
 
 
 def _batch_mat_mul(x: np.ndarray, y: np.ndarray, *, adj_x: bool, adj_y: bool) -> np.ndarray:
-    return multiply(_adjoint(x) if adj_x else x, _adjoint(y) if adj_y else y)
+    return multiply(adjoint_array(x) if adj_x else x, adjoint_array(y) if adj_y else y)
 
 
 def _batch_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:

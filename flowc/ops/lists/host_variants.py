@@ -25,7 +25,7 @@ from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Gradient
-from flowc.ops.host_ops import host_op
+from flowc.ops.host_ops import host_op, infer_shapes
 from flowc.ops.lists.list_values import shape_shown
 from flowc.ops.queues.handles import completed
 from flowc.ops.state.variables import value_of
@@ -97,7 +97,7 @@ def define_variant_step(
     inner = define(
         f"{name}_step",
         f"_{op_type}({own}",
-        infer=infer if open_shapes is None else _infer_open,
+        infer=infer if open_shapes is None else infer_shapes,
         lowering=host,
     )
     emit = partial(_emit, step=inner, open_shapes=open_shapes, not_a=not_a)
@@ -109,13 +109,6 @@ def define_variant_step(
         gradient=gradient,
         traits=frozenset({"may_block"}) if may_block else frozenset(),
     )
-
-
-def _infer_open(c: Inference) -> list[Dims]:
-    return [
-        tuple(c.fresh("n") if size is None else size for size in shape)
-        for shape in c.attrs["shapes"]
-    ]
 
 
 def _not_yet(c: Inference, check: Any, shapes: Any) -> list[Dims]:

@@ -21,7 +21,6 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.capability import Capability
 from flowc.ir.computation import Value
-from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.host_run import HostRun, State
 from flowc.ir.inference import Inference, NeedsContent
@@ -29,6 +28,7 @@ from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Op, define
 from flowc.ir.signature import parse_signature
 from flowc.ir.types import Dims
+from flowc.ops.host_ops import infer_shapes
 from flowc.ops.state.variables import HANDLE, STATE, value_of
 
 Array = np.ndarray[Any, Any]
@@ -198,7 +198,7 @@ def define_step(
     inner = define(
         f"{name}_step",
         f"{inner_tf} -> ({outputs.strip('()')})" if outputs else inner_tf,
-        infer=_infer_step,
+        infer=infer_shapes,
         lowering=host,
         traits=STATE,
     )
@@ -212,14 +212,6 @@ def define_step(
             traits=STATE | {"may_block"},
             capability=capability,
         )
-
-
-def _infer_step(c: Inference) -> list[Dims]:
-    def dims(shape: Sequence[int | None]) -> Dims:
-        found: list[Dim] = [c.fresh("n", None) if size is None else size for size in shape]
-        return tuple(found)
-
-    return [dims(shape) for shape in c.attrs["shapes"]]
 
 
 def _unknown(c: Inference) -> list[Dims]:

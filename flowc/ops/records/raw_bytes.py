@@ -188,7 +188,7 @@ _parsed = Host(_parse_tensor, "ParseTensor", only_reads=True)
 _parsed_tensor = define(
     "parsed_tensor",
     "_ParsedTensor(serialized: string; out_type: type, shape: shape) -> output: out_type",
-    infer=lambda c: tuple(c.fresh("n") if d is None else d for d in c.attrs["shape"]),
+    infer=lambda c: c.stated(c.attrs["shape"]),
     lowering=_parsed,
 )
 

@@ -119,11 +119,6 @@ def _infer_fill_ragged(c: Inference) -> list[Dims]:
     return [(count,), (count,), (c.need_size(2),), c.dims(0)]
 
 
-def _fill_ragged_gradient(b: Any, node: Any, _: Any, dy: Any, *rest: Any) -> Any:
-    to_values, to_default = b.sparse_fill_empty_rows_grad(node.outputs[3], dy)
-    return None, to_values, None, to_default
-
-
 host_op(
     "ragged_fill_empty_rows",
     "RaggedFillEmptyRows(value_rowids: i64, values: T, nrows: i64, default_value: T; T: type) ->"
@@ -131,5 +126,5 @@ host_op(
     " reverse_index_map: i64",
     _fill_ragged_rows,
     infer=_infer_fill_ragged,
-    gradient=_fill_ragged_gradient,
+    gradient=_fill_rows_gradient,
 )

@@ -24,13 +24,10 @@ from flowc.ops.sparse.sparse_places import (
     check_sparse,
     linear,
     numbered,
+    results,
 )
 
 Steps = Callable[..., list[Array]]
-
-
-def _results(*arrays: Any) -> list[Array]:
-    return [np.require(a, requirements="C") for a in arrays]
 
 
 # -- folds
@@ -71,7 +68,7 @@ def _dense_fold(choose: Any) -> Steps:
                 f"Index {places[outside][0].tolist()} is outside of the sizes {list(found.shape)}"
             )
         found.reshape(-1)[linear(places, found.shape)] = values
-        return _results(np.expand_dims(found, tuple(folded)) if keep_dims else found)
+        return results(np.expand_dims(found, tuple(folded)) if keep_dims else found)
 
     return function
 
@@ -86,7 +83,7 @@ def _sparse_fold(choose: Any) -> Steps:
             sizes = inputs[2].copy()
             sizes[folded] = 1
             places = whole
-        return _results(places, values, sizes)
+        return results(places, values, sizes)
 
     return function
 
@@ -176,7 +173,7 @@ def _softmax(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     most = np.full(count, -np.inf)
     np.maximum.at(most, rows, wide)
     powers = np.exp(wide - most[rows])
-    return _results((powers / np.bincount(rows, powers, count)[rows]).astype(values.dtype))
+    return results((powers / np.bincount(rows, powers, count)[rows]).astype(values.dtype))
 
 
 def _softmax_gradient(b: Any, node: Any, dy: Any) -> Any:
@@ -189,7 +186,7 @@ def _softmax_gradient(b: Any, node: Any, dy: Any) -> Any:
     return None, b.mul(b.sparse_dense_cwise_add(indices, dy, shape, sums), y), None
 
 
-def _infer_softmax(c: Inference) -> Dims:
+def _infer_values(c: Inference) -> Dims:
     check_sparse(c, 0, 1, 2)
     return c.dims(1)
 
@@ -198,7 +195,7 @@ host_op(
     "sparse_softmax",
     "SparseSoftmax(sp_indices: i64, sp_values: T, sp_shape: i64; T: {f16, f32, f64}) -> output: T",
     _softmax,
-    infer=_infer_softmax,
+    infer=_infer_values,
     gradient=_softmax_gradient,
 )
 
@@ -225,7 +222,7 @@ def _with_dense(combine: Any) -> Steps:
         indices, values, sizes, dense = inputs
         other = _at_places(indices, sizes, np.asarray(dense))
         with np.errstate(all="ignore"):
-            return _results(combine(values, other).astype(values.dtype))
+            return results(combine(values, other).astype(values.dtype))
 
     return function
 
@@ -236,11 +233,6 @@ def _quotient(x: Array, y: Array) -> Array:
             "SparseDenseCwiseDiv cannot divide by zero, but input dense tensor contains zero"
         )
     return x // y if x.dtype.kind in "iu" else x / y
-
-
-def _infer_with_dense(c: Inference) -> Dims:
-    check_sparse(c, 0, 1, 2)
-    return c.dims(1)
 
 
 def _mul_gradient(b: Any, node: Any, dy: Any) -> Any:
@@ -263,6 +255,6 @@ for _word, _combine, _gradient in (
         f"SparseDenseCwise{_word}(sp_indices: i64, sp_values: T, sp_shape: i64, dense: T;"
         f" T: {NUMERIC}) -> output: T",
         _with_dense(_combine),
-        infer=_infer_with_dense,
+        infer=_infer_values,
         gradient=_gradient,
     )

@@ -20,14 +20,13 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError, UnimplementedError
-from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun, HostValue, StoredValue, held
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
-from flowc.ops.host_ops import host_op
+from flowc.ops.host_ops import host_op, infer_shapes
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import STATE, value_of
 
@@ -291,20 +290,12 @@ def _restore(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> 
     return [np.asarray(_restored(reader, *row), order="C") for row in given]
 
 
-def _infer_restored(c: Inference) -> list[Dims]:
-    def dims(shape: Sequence[int | None]) -> Dims:
-        found: list[Dim] = [c.fresh("n", None) if size is None else size for size in shape]
-        return tuple(found)
-
-    return [dims(shape) for shape in c.attrs["shapes"]]
-
-
 _step = Host(_restore, "RestoreV2", may_block=True, only_reads=True)
 _restore_tensors = define(
     "restore_tensors",
     "_RestoreTensors(names: Tin; Tin: list(type), dtypes: list(type), shapes: list(shape))"
     " -> tensors: dtypes",
-    infer=_infer_restored,
+    infer=infer_shapes,
     lowering=_step,
     traits=STATE,
 )

@@ -20,6 +20,7 @@ from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import ignores_bad_indices
+from flowc.ops.math.elementwise import same_dims
 from flowc.ops.state.variables import (
     Emit,
     define_change,
@@ -103,10 +104,6 @@ def _whole(x: Extractor, held: Value, updates: Value, combine: str) -> Value:
     return x.b.reshape(changed, held.dims)
 
 
-def _held(c: Inference) -> Dims:
-    return c.dims(0)
-
-
 def _infer_rows(c: Inference) -> Dims:
     held, indices, updates = c.dims(0), c.dims(1), c.dims(2)
     if not held:
@@ -120,7 +117,7 @@ def _infer_rows(c: Inference) -> Dims:
 def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: str) -> None:
     """The op on a reference and the one on a handle."""
     emit = _emit_slices(combine) if nd else _emit_rows(combine)
-    infer = _held if nd else _infer_rows
+    infer = same_dims if nd else _infer_rows
     locking = combine == "update"
     policy = ', bad_indices_policy: string = ""' if nd else ""
     name = f"scatter{'_nd' if nd else ''}_{combine}"
