@@ -44,15 +44,15 @@ from flowc.ir.scalar import held_dtype
 def rows_launch(r: Reducing, again: Callable[[], Reducing], target: Target) -> Launch:
     """The kernel of these reductions, of which `again` makes another `Reducing`. A row's indices
     follow from its number by divisions, which no address needs where rows follow each other."""
-    rows = _Rows(r, target, in_order=True)
+    rows = _RowLoops(r, target, in_order=True)
     rows.emit()
     if rows.divides:
-        rows = _Rows(again(), target, in_order=False)
+        rows = _RowLoops(again(), target, in_order=False)
         rows.emit()
     return rows.launch()
 
 
-class _Rows:
+class _RowLoops:
     """`in_order`: addresses follow from a row's number, else from its indices. `together`: rows
     that go through a stage before the next. `cached`: the values that are kept between stages,
     `places`: the buffer of each. `lanes`: elements in a vector, 0 where LLVM is told nothing."""
