@@ -1,8 +1,8 @@
 """Products of pixels: windows of one pixel, whose channels are read where they are.
 
-In: a matrix [rows, channels] in memory, weights packed by `pack_pointwise`. Out: kernel source, and
-for which sizes it is meant. Invariant: every element of the result is one chain of multiply-adds
-over the channels in order, however tasks are shared out.
+In: a matrix [rows, channels] in memory; weights packed by `pack_pointwise`, or a matrix [channels,
+n] that is read where it stands, too. Out: kernel source. Invariant: every element of the result is
+one chain of multiply-adds over the channels in order, however tasks are shared out.
 
 A core waits for a dozen lines of its cache at a time, so that what it asks for all at once comes
 slowly. While a panel of weights is multiplied, its tiles therefore ask for the next one, a line at
@@ -29,10 +29,16 @@ from flowc.codegen.cpu.blocked import (
     indented,
     no_epilogue,
 )
-from flowc.codegen.cpu.packing import Array, pack_gemm_b
+from flowc.codegen.cpu.products.pixel_tiles import (
+    lower_height,
+    panel_height,
+    panel_vectors,
+    panel_width,
+)
+from flowc.codegen.cpu.strided_rows import StridedRows
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tile_sums import (
-    SLOW_BYTES,
+    STEPS,
     Ahead,
     Sums,
     Vector,
@@ -56,193 +62,131 @@ from flowc.codegen.llvm.vector_ir import (
     routine_call,
     store_vector,
 )
-from flowc.codegen.packed import Packed, packed_in_a_row
-from flowc.ir.dims import Dim
-from flowc.ir.lowering import Convolution
 from flowc_runtime.native.writer import i64
 
 POINTWISE_ROWS = 42  # of a task, about: they stay in the first caches until they are finished
-PANEL_BYTES = 32 << 10  # of weights, at most: of larger ones, a gathered block shares each
-POINTWISE_DEPTH = 1024  # input channels, at most: rows further apart share few sets of a cache
-FILLED, NARROW_FILLED = 0.9, 0.75  # of the rows of all tiles, at least: whole, narrow columns
-SHORT_CHAIN = 8  # sums side by side, at least: each multiply-add waits for the one before
+FEW_SUMS = 24  # vectors: of more, LLVM spills some where an iteration takes several steps
 
 
-def is_pointwise(
-    shape: TileShape, lowering: Convolution, weights: Sequence[Dim], rows: Dim
-) -> bool:
-    """Whether `pointwise_source` is for a convolution of `rows` pixels, with weights of those
-    dims."""
-    *window, channels, n = weights
-    alone = set(window) == set(lowering.strides) == {1} and lowering.groups == 1
-    if not alone or any(p != 0 for pair in lowering.pad for p in pair):
-        return False
-    return is_product_of_pixels(shape, channels, n, rows)
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """A, whose rows are read where they are, and how its rows and those of a panel of weights
+    follow each other; of a panel that is packed, they do without `weights`."""
 
-
-def is_product_of_pixels(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
-    """Whether `pointwise_source` is for a matrix [rows, channels] times a known [channels, n]."""
-    if not (isinstance(channels, int) and isinstance(n, int)) or shape.lanes < 2:
-        return False
-    if isinstance(rows, int) and rows:
-        height = _height(shape, min(n, shape.columns) or 1)
-        filled = FILLED if n >= shape.columns else NARROW_FILLED
-        if rows < max(height, filled * _rows_of_tiles(height, rows)):
-            return False
-    panel = channels * min(n, shape.columns) * shape.dtype.size
-    return n > 0 and 0 < channels <= POINTWISE_DEPTH and panel <= PANEL_BYTES
-
-
-def _low(height: int) -> int:
-    """Rows of the last tile, where no more are left."""
-    return (height + 2) // 2
-
-
-def _rows_of_tiles(height: int, rows: int) -> int:
-    """Rows that are computed for so many, those of the last tile again that it shares."""
-    left = rows % height
-    last = _low(height) if rows >= height and left <= _low(height) else height
-    return rows - left + (last if left else 0)
-
-
-def pack_pointwise(weights: Array, shape: TileShape) -> Packed:
-    """[*window, channels, n] -> the whole panels, and behind them one of the columns that are left,
-    followed by zeros as far as its vectors reach."""
-    *_, channels, n = weights.shape
-    rest = n % shape.columns
-    whole = n - rest
-    matrix = weights.reshape(channels, n)
-    panels = pack_gemm_b(matrix[:, :whole], shape)
-
-    def fill_rest(found: Array) -> None:
-        found[:, :rest] = matrix[:, whole:]
-
-    of_rest = Packed((channels, _width(shape, rest)), panels.dtype, fill_rest)
-    return packed_in_a_row([panels, of_rest])
-
-
-def _vectors(shape: TileShape, columns: int) -> list[Vector]:
-    """The vectors that hold so many columns; of the last, fewer lanes may be stored. It is a
-    shorter one where processors slow down for whole ones. Else all are equally long, as LLVM would
-    spill the sums; and where storing it would take several stores, it is moved back to end with the
-    columns, unless it is alone: those that it shares are computed twice."""
-    lanes = min(shape.lanes, _power_of_two(columns))
-    rest = columns % lanes
-    found = [(first, lanes) for first in range(0, columns, lanes)]
-    if rest and lanes * shape.dtype.size >= SLOW_BYTES:
-        found[-1] = (columns - rest, _power_of_two(rest))
-    elif rest & (rest - 1) and columns > lanes:
-        found[-1] = (columns - lanes, lanes)
-    return found
-
-
-def _power_of_two(least: int) -> int:
-    return 1 << (least - 1).bit_length()
-
-
-def _width(shape: TileShape, columns: int) -> int:
-    """Elements from one row of a panel to the next."""
-    return max(first + lanes for first, lanes in _vectors(shape, columns)) if columns else 0
-
-
-def _height(shape: TileShape, columns: int) -> int:
-    """Rows of a tile that is so wide."""
-    alone = len(_vectors(shape, columns)) == 1 and shape.rows < SHORT_CHAIN
-    return 2 * shape.rows if alone else shape.rows
+    shape: TileShape
+    x: Value
+    channels: Index
+    rows: StridedRows
+    y_stride: Index
+    w_stride: Index
+    weights: StridedRows | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """Rows of A, a panel of weights, where its columns of C begin, and what is fetched ahead."""
+    """A panel of weights, where its columns of C begin, and the one behind it."""
 
-    shape: TileShape
+    operands: _Operands
     columns: int
-    x: Value
     w: Value
     y: Value
-    channels: Index
-    y_stride: Index
-    ahead: Ahead | None
+    following: Value | None = None
 
     @property
     def vectors(self) -> list[Vector]:
-        return _vectors(self.shape, self.columns)
+        in_place = self.operands.weights is not None
+        return panel_vectors(self.operands.shape, self.columns, in_place=in_place)
 
-    @property
-    def width(self) -> int:
-        return _width(self.shape, self.columns)
+    def weights(self, step: Index, count: int) -> list[Value]:
+        """Pointers to the weights of a step and of those behind it, so many in all."""
+        strided = self.operands.weights
+        if strided is not None:
+            return strided.at(offset(self.w, step * self.operands.w_stride), count)
+        width = panel_width(self.operands.shape, self.columns)
+        return [offset(self.w, step * width + n * width) for n in range(count)]
 
 
-def _emit_pointwise(b: ir.IRBuilder, args: Values, shape: TileShape, rest: int) -> None:
+def _emit_pointwise(
+    b: ir.IRBuilder, args: Values, shape: TileShape, rest: int, *, in_place: bool
+) -> None:
     x, w, y = args[:3]
-    channels, y_stride, rows, columns = indices(b, args[3:])
-    left = columns % shape.columns
+    channels, y_stride, rows, columns, w_stride, fetches = indices(b, args[3:])
+    left, size = columns % shape.columns, shape.dtype.size
     whole = columns - left
-
-    def panel(first: Index, width: int, ahead: Ahead | None) -> _Panel:
-        places = offset(w, first * channels), offset(y, first)
-        return _Panel(shape, width, x, *places, channels, y_stride, ahead)
-
-    tiles = rows.ceil_div(shape.rows).most(1)
-    row_bytes = Index(b, i64(shape.columns * shape.dtype.size))
+    highest = max(panel_height(shape, width) for width in (shape.columns, rest or shape.columns))
+    x_rows = StridedRows(b, channels, highest, size)
+    w_rows = StridedRows(b, w_stride, STEPS, size) if in_place else None
+    operands = _Operands(shape, x, channels, x_rows, y_stride, w_stride, w_rows)
+    step = Index(b, i64(1)) if in_place else channels
     with counted_loop(b, whole, shape.columns) as j:
-        following = offset(w, (j + shape.columns) * channels)
-        ahead = Ahead(b, following, row_bytes // tiles)
-        _emit_panel(b, panel(j, shape.columns, ahead), rows)
+        following = None if in_place else offset(w, (j + shape.columns) * channels)
+        places = offset(w, j * step), offset(y, j)
+        _emit_panel(b, _Panel(operands, shape.columns, *places, following), rows, fetches)
     if rest:
+        places = offset(w, whole * step), offset(y, whole)
         with b.if_then(left.compare(">", 0)):
-            _emit_panel(b, panel(whole, rest, None), rows)
+            _emit_panel(b, _Panel(operands, rest, *places), rows, fetches)
 
 
-def _emit_panel(b: ir.IRBuilder, panel: _Panel, rows: Index) -> None:
+def _emit_panel(b: ir.IRBuilder, panel: _Panel, rows: Index, fetches: Index) -> None:
     """The last tile, a lower one where few rows are left, is moved back to end where the rows end:
     sums are computed twice alike."""
-    height = _height(panel.shape, panel.columns)
-    low, left = _low(height), rows % height
+    shape = panel.operands.shape
+    height = panel_height(shape, panel.columns)
+    low, left = lower_height(height), rows % height
     with b.if_else(rows.compare(">=", height)) as (many, few):
         with many:
             is_low = b.and_(left.compare(">", 0), left.compare("<=", low))
             stop = Index(b, b.select(is_low, (rows - left).value, rows.value))
-            with counted_loop(b, stop, height) as i:
-                _emit_tile(b, panel, i.least(rows - height), height)
+
+            def tiles(ahead: Ahead | None) -> None:
+                with counted_loop(b, stop, height) as i:
+                    _emit_tile(b, panel, i.least(rows - height), height, ahead)
+
+            if panel.following is None:
+                tiles(None)
+            else:
+                row_bytes = Index(b, i64(shape.columns * shape.dtype.size))
+                ahead = Ahead(b, panel.following, row_bytes // stop.ceil_div(height))
+                with b.if_else(fetches.compare("!=", 0)) as (first, again):
+                    with first:
+                        tiles(ahead)
+                    with again:
+                        tiles(None)
             with b.if_then(is_low):
                 _emit_tile(b, panel, rows - low, low)
         with few, counted_loop(b, rows) as i:
             _emit_tile(b, panel, i, 1)
 
 
-def _emit_tile(b: ir.IRBuilder, panel: _Panel, first: Index, height: int) -> None:
+def _emit_tile(
+    b: ir.IRBuilder, panel: _Panel, first: Index, height: int, ahead: Ahead | None = None
+) -> None:
     """Rows `first ... first + height` of C = A x B, of which A is read where it stands."""
-    p, size = panel, panel.shape.dtype.size
-    sums = Sums(b, element_type(p.shape.dtype), height, p.vectors)
-    place, seen = Counter(b, 0), Counter(b, first * p.channels)
-    two_rows = p.channels * 2
+    o, vectors = panel.operands, panel.vectors
+    size, products = o.shape.dtype.size, height * len(vectors)
+    sums = Sums(b, element_type(o.shape.dtype), height, vectors)
+    x, done = offset(o.x, first * o.channels), Counter(b, 0)
 
     def emit(steps: int) -> None:
-        if p.ahead is not None:
-            p.ahead.fetch(steps, at_once=False)
-        rows: list[Value] = []
-        base = offset(p.x, seen.get())
-        for n in range(height):
-            rows.append(offset(base, (p.channels, two_rows)[n % 3 - 1]) if n % 3 else base)
-            if n % 3 == 2:
-                base = offset(rows[-1], p.channels)
-        for n in range(steps):
-            weights = offset(p.w, place.get() + n * p.width)
-            sums.add([b.gep(row, [i64(n)]) for row in rows], weights, size)
-        seen.add(steps)
-        place.add(steps * p.width)
+        if ahead is not None:
+            ahead.fetch(steps, at_once=False)
+        left = o.rows.at(offset(x, done.get()), height)
+        for n, right in enumerate(panel.weights(done.get(), steps)):
+            sums.add([b.gep(row, [i64(n)]) for row in left], right, size)
+        done.add(steps)
 
-    emit_steps(b, p.channels, steps_of_iteration(height * len(p.vectors)), emit)
-    target = offset(p.y, first * p.y_stride)
+    many = STEPS if products <= FEW_SUMS else steps_of_iteration(products)
+    emit_steps(b, o.channels, many, emit)
+    target = offset(panel.y, first * o.y_stride)
     for row in sums.totals():
-        for total, (column, lanes) in zip(row, p.vectors):
-            stored = first_lanes(b, total, min(lanes, p.columns - column))
+        for total, (column, lanes) in zip(row, vectors):
+            stored = first_lanes(b, total, min(lanes, panel.columns - column))
             store_vector(b, stored, b.gep(target, [i64(column)]), size)
-        target = offset(target, p.y_stride)
+        target = offset(target, o.y_stride)
 
 
-_KINDS = "pppiiii"
+_KINDS = "pppiiiiii"
 
 
 def pointwise_source(
@@ -253,33 +197,37 @@ def pointwise_source(
     name: str = "pointwise_conv",
     extra: Sequence[Argument] = (),
     block_rows: int = 0,
+    in_place: bool = False,
 ) -> ContractionSource:
     """y[batch, m, n] = x[batch, m, channels] x weights[batch, channels, n], packed by
-    `pack_pointwise`: what a window of one pixel makes of it. `rest`: the columns behind the last
-    whole panel. `block_rows`: of a task, by default as many as stay in the first caches.
+    `pack_pointwise`: what a window of one pixel makes of it; or rows of n, read `in_place`. `rest`:
+    the columns behind the last whole panel. `block_rows`: of a task, by default as many as stay in
+    the first caches.
 
     Arguments: `x, weights, y` and the pointers of `extra`; `batch m n channels parts c_stride`;
-    `x_batch w_batch` (elements from one batch entry to the next); the indices of `extra`; `begin,
-    end`.
+    `x_batch w_batch` (elements from one batch entry to the next); `w_step` (from one column of
+    whole panels to the next: the channels, or 1 in place); the indices of `extra`; `begin, end`.
     """
-    sizes = ["batch", "m", "n", "channels", "parts", "c_stride", "x_batch", "w_batch"]
+    sizes = ["batch", "m", "n", "channels", "parts", "c_stride", "x_batch", "w_batch", "w_step"]
     arguments = arguments_of(shape, "x weights y", sizes, extra)
-    height = _height(shape, rest or shape.columns)
+    height = panel_height(shape, rest or shape.columns)
     rows = block_rows or max(1, POINTWISE_ROWS // height) * height
     routine = Routine(
-        f"pointwise.{shape.name}.{rest}",
+        f"pointwise{'_in_place' * in_place}.{shape.name}.{rest}",
         shape.dtype,
         _KINDS,
-        lambda b, values: _emit_pointwise(b, values, shape, rest),
+        lambda b, values: _emit_pointwise(b, values, shape, rest, in_place=in_place),
     )
+    # Rows of a block read the weights that those before it read.
     product_call = """
+        fetches = 0 if row_block > 0 and task - count > begin else 1
         first = entry * m
         call_product(
             product, advance(x, entry * x_batch + row_begin * channels),
-            advance(weights, entry * w_batch + column_begin * channels),
+            advance(weights, entry * w_batch + column_begin * w_step),
             advance(y, (first + row_begin) * c_stride + column_begin),
             channels, c_stride,
-            row_end - row_begin, column_end - column_begin)
+            row_end - row_begin, column_end - column_begin, n, fetches)
         """
     rows_done = "(first + row_begin)", "(first + row_end)"
     finish = epilogue(8, rows_done, ("column_begin", "column_end"))
