@@ -28,7 +28,9 @@ class Compiled:
         self.source = source
         machine = target_named("native").processor.target_machine()
         kernel = source.kernel
-        module = optimized_module(module_texts(kernel), machine, speed=2)
+        module = optimized_module(
+            module_texts(kernel), machine, speed=2, loops=not kernel.in_vectors
+        )
         self.engine = engine_of([machine.emit_object(module)])
         address = self.engine.get_function_address(kernel.key)
         word = ctypes.c_int64

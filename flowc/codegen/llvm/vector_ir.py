@@ -156,6 +156,11 @@ def store_vector(b: ir.IRBuilder, value: Value, pointer: Value, align: int) -> N
     b.store(value, b.bitcast(pointer, value.type.as_pointer()), align=align)
 
 
+def opaque(b: ir.IRBuilder, number: Value) -> Value:
+    """The same number, of which LLVM does not know where it comes from."""
+    return b.asm(ir.FunctionType(number.type, [number.type]), "", "=r,0", [number], False)
+
+
 def broadcast(b: ir.IRBuilder, scalar: Value, lanes: int) -> Value:
     undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
     first = b.insert_element(undefined, scalar, ir.Constant(I32, 0))

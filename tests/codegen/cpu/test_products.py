@@ -24,7 +24,14 @@ from flowc.codegen.cpu.products.gemm_m_vectorized import (
     turned_rows,
     turned_source,
 )
-from flowc.codegen.cpu.products.pointwise import is_pointwise, pack_pointwise, pointwise_source
+from flowc.codegen.cpu.products.pixel_tiles import (
+    is_pointwise,
+    pack_pointwise,
+    panel_vectors,
+    pixel_shape,
+    reads_right_in_place,
+)
+from flowc.codegen.cpu.products.pointwise import pointwise_source
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.ir.builder import Builder
@@ -254,7 +261,7 @@ def test_windows_of_one_pixel(bits: int, dtype: dtypes.DType) -> None:
             y = np.full((m, n), 77, dtype.numpy)
             packed = pack_pointwise(w, shape).array()
             sizes = {"m": m, "n": n, "channels": channels, "parts": 2, "c_stride": n}
-            kernel(x, packed, y, splits=3, batch=1, x_batch=0, w_batch=0, **sizes)
+            kernel(x, packed, y, splits=3, batch=1, x_batch=0, w_batch=0, w_step=channels, **sizes)
             assert_close(y, (x.astype(np.float64) @ w).astype(dtype.numpy), channels)
 
 
@@ -265,8 +272,43 @@ def test_windows_of_one_pixel_are_products_of_a_batch() -> None:
     packed = np.stack([pack_pointwise(matrix, shape).array() for matrix in w])
     sizes = {"batch": 3, "m": 29, "n": 64, "channels": 7, "parts": 1, "c_stride": 64}
     kernel = Compiled(pointwise_source(shape, 0))
-    kernel(x, packed, y, splits=2, x_batch=29 * 7, w_batch=7 * 64, **sizes)
+    kernel(x, packed, y, splits=2, x_batch=29 * 7, w_batch=7 * 64, w_step=7, **sizes)
     assert_close(y, np.matmul(x.astype(np.float64), w).astype(np.float32), 7)
+
+
+def test_right_operands_are_read_where_they_stand() -> None:
+    """Vectors that end with the columns read nothing behind them."""
+    target = shape_for(dtypes.f32, 128)
+    lanes = target.lanes
+    for n in (lanes + 1, 4 * lanes, 9 * lanes + 5):
+        for m, k in ((5, 3), (61, 12)):
+            if not reads_right_in_place(target, k, n, m):
+                continue
+            shape = pixel_shape(target, n, m)
+            kernel = Compiled(pointwise_source(shape, n % shape.columns, in_place=True))
+            x, w = values((3, m, k), dtypes.f32), values((3, k, n), dtypes.f32, 1)
+            y = np.full((3, m, n), 77, np.float32)
+            sizes = {"batch": 3, "m": m, "n": n, "channels": k, "parts": 1, "c_stride": n}
+            kernel(x, w, y, splits=2, x_batch=m * k, w_batch=k * n, w_step=1, **sizes)
+            assert_close(y, np.matmul(x.astype(np.float64), w).astype(np.float32), k)
+            rest = n % shape.columns
+            assert all(a + b <= rest for a, b in panel_vectors(shape, rest, in_place=True))
+
+
+def test_which_tiles_products_of_pixels_have() -> None:
+    wide, narrow = shape_for(dtypes.f32, 512), tile_shape(dtypes.f32, 256)
+    size = lambda shape, n, rows: (
+        (found := pixel_shape(shape, n, rows)).rows,
+        found.columns // found.lanes,
+    )
+    assert size(wide, 64, symbol("m")) == (6, 4)
+    assert size(wide, 1024, 196) == (6, 4)
+    assert size(wide, 96, 1000) == size(wide, 80, 1000) == (9, 3)
+    assert size(wide, 16, 8192) == size(wide, 32, 8192) == (14, 2)
+    assert size(wide, 32, 32) == (11, 2)  # three tiles of 11, 11 and 10 rows
+    assert size(wide, 64, 5) == (5, 4)
+    assert size(narrow, 64, 1000) == (6, 2)
+    assert size(narrow, 64, 8) == (4, 2)
 
 
 def test_rows_that_fill_no_tile_have_no_block_of_their_own() -> None:
@@ -315,10 +357,14 @@ def test_which_products_read_their_rows_where_they_are() -> None:
 
 
 def test_which_products_of_a_batch_do_so() -> None:
-    in_place, gathered = ["pack_panels", "pointwise_conv"], ["pack_panels", "gemm"]
-    assert product_kernels(128, 64, 128, of_run=True) == in_place
-    assert product_kernels(128, 60, 128, of_run=True) == gathered  # the last panel is not whole
-    assert product_kernels(57, 64, 128, of_run=True) == gathered
+    packed, gathered = ["pack_panels", "pointwise_conv"], ["pack_panels", "gemm"]
+    in_place = ["pointwise_conv"]
+    assert product_kernels(128, 64, 128, of_run=True) == in_place  # of a right operand that is near
+    assert product_kernels(57, 60, 128, of_run=True) == in_place
+    assert product_kernels(128, 66, 128, of_run=True) == gathered  # the last panel is not whole
+    assert product_kernels(24, 512, 512, of_run=True) == in_place  # too few rows to pack it
+    assert product_kernels(56, 512, 256, of_run=True) == packed
+    assert product_kernels(57, 64, 256, of_run=True) == gathered  # rows would be computed twice
     assert product_kernels(symbol("m"), 64, 128, of_run=True) == gathered
 
 

@@ -22,7 +22,8 @@ from flowc.codegen.cpu.blocked import ContractionSource
 from flowc.codegen.cpu.packing import pack_gemm_b
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
 from flowc.codegen.cpu.products.gemm_m_vectorized import turned_columns, turned_source
-from flowc.codegen.cpu.products.pointwise import pack_pointwise, pointwise_source
+from flowc.codegen.cpu.products.pixel_tiles import pack_pointwise
+from flowc.codegen.cpu.products.pointwise import NEAR_ROWS, pointwise_source
 from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, tile_shape
 
 SHAPE = tile_shape(dtypes.f32, 512, registers=32, fma=True)
@@ -103,9 +104,16 @@ def test_tiles_of_pixels_fetch_the_next_panel_into_the_second_cache() -> None:
     weights = aligned(pack_pointwise(ones(channels, n), SHAPE).array())
     y = ones(m, n)
     sizes = {"batch": 1, "m": m, "n": n, "channels": channels, "c_stride": n}
-    kernel(ones(m, channels), weights, y, x_batch=0, w_batch=0, **sizes)
+    kernel(ones(m, channels), weights, y, x_batch=0, w_batch=0, w_step=channels, **sizes)
     of_panel = channels * SHAPE.columns * 4 // LINE
     assert sorted(kernel.lines(weights, SECOND)) == [*range(of_panel, 3 * of_panel)]
+    # Rows of another block read them again, when they are there.
+    sizes["m"] = 2 * NEAR_ROWS // SHAPE.rows * SHAPE.rows
+    again = Recorded(pointwise_source(SHAPE, 0))
+    y = ones(sizes["m"], n)
+    again(ones(sizes["m"], channels), weights, y, x_batch=0, w_batch=0, w_step=channels, **sizes)
+    assert {*again.lines(weights, SECOND)} <= {*range(of_panel, 4 * of_panel)}
+    assert len(again.lines(weights, SECOND)) < 2 * 3 * of_panel
 
 
 def test_the_first_panel_of_later_rows_fetches_the_rows_behind() -> None:
@@ -114,7 +122,7 @@ def test_the_first_panel_of_later_rows_fetches_the_rows_behind() -> None:
     weights = aligned(pack_pointwise(ones(channels, n), SHAPE).array())
     x = aligned(ones(m, channels))
     sizes = {"batch": 1, "m": m, "n": n, "channels": channels, "c_stride": n}
-    kernel(x, weights, ones(m, n), x_batch=0, w_batch=0, **sizes)
+    kernel(x, weights, ones(m, n), x_batch=0, w_batch=0, w_step=channels, **sizes)
     of_tile = SHAPE.rows * channels * 4 // LINE
     assert sorted({*kernel.lines(x, SECOND)}) == [*range(4 * of_tile, 6 * of_tile)]
 

@@ -26,7 +26,8 @@ from flowc.codegen.cpu.depthwise import (
 from flowc.codegen.cpu.packing import Array, pack_conv_weights
 from flowc.codegen.cpu.planar.blocks import PlanarBlock
 from flowc.codegen.cpu.planar.source import planar_source
-from flowc.codegen.cpu.products.pointwise import pack_pointwise, pointwise_source, rows_together
+from flowc.codegen.cpu.products.pixel_tiles import pack_pointwise, pixel_shape
+from flowc.codegen.cpu.products.pointwise import pointwise_source, rows_together
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
 from flowc.codegen.cpu.winograd.ways import DEPTHWISE, POINTWISE, TRANSPOSED, conv_ways
@@ -181,14 +182,14 @@ class Convolved:
 
     def _pointwise(self, known: Array) -> Launch:
         channels, n = self.weights.dims[-2:]
-        ints: dict[str, Dim] = {"m": product(self.image[:-1]), "n": n, "channels": channels}
+        m, finish = product(self.image[:-1]), self.finish
+        ints: dict[str, Dim] = {"m": m, "n": n, "channels": channels, "w_step": channels}
         ints |= {"c_stride": n, "batch": 1, "x_batch": 0, "w_batch": 0}
-        rest, finish = known.shape[-1] % self.shape.columns, self.finish
-        together = rows_together(self.shape, channels, n)
-        source = pointwise_source(
-            self.shape, rest, finish.hook, extra=finish.extra, together=together
-        )
-        return self._launch(source, pack_pointwise(known, self.shape), ints)
+        tiles = pixel_shape(self.shape, known.shape[-1], m)
+        rest = known.shape[-1] % tiles.columns
+        together = rows_together(tiles, channels, n)
+        source = pointwise_source(tiles, rest, finish.hook, extra=finish.extra, together=together)
+        return self._launch(source, pack_pointwise(known, tiles), ints)
 
     def _winograd(self, known: Array, spec: WinogradSpec) -> Launch:
         seen = math.prod(known.shape[:-4]) * known.shape[-2]  # by all taps of the depth

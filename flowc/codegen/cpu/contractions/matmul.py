@@ -16,12 +16,13 @@ from flowc.codegen.cpu.packing import pack_gemm_b
 from flowc.codegen.cpu.products.few_rows import few_rows_source, has_few_rows
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
 from flowc.codegen.cpu.products.gemm_m_vectorized import is_turned, turned_columns, turned_source
-from flowc.codegen.cpu.products.pointwise import (
+from flowc.codegen.cpu.products.pixel_tiles import (
     is_product_of_pixels,
     pack_pointwise,
-    pointwise_source,
-    rows_together,
+    pixel_shape,
+    reads_right_in_place,
 )
+from flowc.codegen.cpu.products.pointwise import pointwise_source, rows_together
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand
 from flowc.ir.computation import Node, Value
@@ -93,17 +94,29 @@ def matmul_launches(
             operands["b"] = pack_gemm_b(right, shape, turned_columns(shape))
             return (launch_of(node, source, operands, ints, finish),)
         if in_place:
-            operands = {"x": left[0], "weights": pack_pointwise(right[0], shape)}
+            tiles = pixel_shape(shape, right.shape[-1], m)
+            operands = {"x": left[0], "weights": pack_pointwise(right[0], tiles)}
             operands["y"] = node.outputs[0]
-            ints |= {"channels": k, "x_batch": 0, "w_batch": 0}
-            rest = right.shape[-1] % shape.columns
-            together = rows_together(shape, k, n)
+            ints |= {"channels": k, "x_batch": 0, "w_batch": 0, "w_step": k}
+            rest = right.shape[-1] % tiles.columns
+            together = rows_together(tiles, k, n)
             source = pointwise_source(
-                shape, rest, finish.hook, extra=finish.extra, together=together
+                tiles, rest, finish.hook, extra=finish.extra, together=together
             )
             return (launch_of(node, source, operands, ints, finish),)
         packed = pack_gemm_b(right, shape)
         return (launch_of(node, source, {**operands, "b": packed}, ints, finish),)
+    is_plain = not (lowering.transpose_a or lowering.transpose_b) and lowering.pieces == 1
+    if is_plain and not block_rows and reads_right_in_place(shape, k, n, m):
+        assert isinstance(n, int)
+        tiles = pixel_shape(shape, n, m)
+        operands = {"x": left[0], "weights": b, "y": node.outputs[0]}
+        ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": 0 if shared_b else k * n}
+        ints["w_step"] = 1
+        source = pointwise_source(
+            tiles, n % tiles.columns, finish.hook, extra=finish.extra, in_place=True
+        )
+        return (launch_of(node, source, operands, ints, finish),)
     count = product(b_batch)
     workspace = count * panels * k * shape.dtype.size + ALIGNMENT  # never empty
     pack = pack_launch(
@@ -114,6 +127,7 @@ def matmul_launches(
     if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
         operands = {"x": left[0], "weights": WORKSPACE, "y": node.outputs[0]}
         ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": ints["b_batch"]}
+        ints["w_step"] = k
         source = pointwise_source(
             shape,
             0,

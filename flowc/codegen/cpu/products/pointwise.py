@@ -1,8 +1,9 @@
 """Products of pixels: windows of one pixel, whose channels are read where they are.
 
-In: a matrix [rows, channels] in memory, weights packed by `pack_pointwise`. Out: kernel source, and
-for which sizes it is meant. Invariant: every element of the result is a chain of multiply-adds over
-the channels in order, or the sum of a few, however tasks are shared out.
+In: a matrix [rows, channels] in memory; weights packed by `pack_pointwise`, or a matrix [channels,
+n] that is read where it stands, too. Out: kernel source. Invariant: every element of the result is
+a chain of multiply-adds over the channels in order, or the sum of a few, however tasks are shared
+out.
 
 A core waits for a dozen lines of its cache at a time, so that what it asks for all at once comes
 slowly. While a panel of weights is multiplied, its tiles therefore ask for the next one, a line at
@@ -11,7 +12,6 @@ each step of their sums; those of the first panel ask for the next rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,10 +30,16 @@ from flowc.codegen.cpu.blocked import (
     indented,
     no_epilogue,
 )
-from flowc.codegen.cpu.packing import Array, pack_gemm_b
+from flowc.codegen.cpu.products.pixel_tiles import (
+    lower_height,
+    panel_height,
+    panel_vectors,
+    panel_width,
+)
+from flowc.codegen.cpu.strided_rows import StridedRows
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tile_sums import (
-    SLOW_BYTES,
+    STEPS,
     Ahead,
     Sums,
     Vector,
@@ -60,47 +66,14 @@ from flowc.codegen.llvm.vector_ir import (
     routine_call,
     store_vector,
 )
-from flowc.codegen.packed import Packed, packed_in_a_row
 from flowc.ir.dims import Dim
-from flowc.ir.lowering import Convolution
 from flowc_runtime.native.writer import i64
 
 NEAR_ROWS = 42  # of a task, about: they stay in the first caches until they are finished
 FAR_ROWS = 98  # of a task where weights are more than `NEAR_BYTES`: all share what is read of them
 NEAR_BYTES = 256 << 10
-POINTWISE_DEPTH = 2048  # input channels, at most: of so many, a panel and rows fill the caches
 CHAIN = 512  # steps of a sum, at most: what is longer loses digits
-TOGETHER = 3  # rows of a tile that have one pointer
-SET_BYTES = 4096  # apart, lines are in one set of the first cache
-LINES = 8  # of a set, that a tile's rows may take: of more, one displaces the other
-FILLED, NARROW_FILLED = 0.9, 0.75  # of the rows of all tiles, at least: whole, narrow columns
-SHORT_CHAIN = 8  # sums side by side, at least: each multiply-add waits for the one before
-
-
-def is_pointwise(
-    shape: TileShape, lowering: Convolution, weights: Sequence[Dim], rows: Dim
-) -> bool:
-    """Whether `pointwise_source` is for a convolution of `rows` pixels, with weights of those
-    dims."""
-    *window, channels, n = weights
-    alone = set(window) == set(lowering.strides) == {1} and lowering.groups == 1
-    if not alone or any(p != 0 for pair in lowering.pad for p in pair):
-        return False
-    return is_product_of_pixels(shape, channels, n, rows)
-
-
-def is_product_of_pixels(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
-    """Whether `pointwise_source` is for a matrix [rows, channels] times a known [channels, n]."""
-    if not (isinstance(channels, int) and isinstance(n, int)) or shape.lanes < 2:
-        return False
-    if isinstance(rows, int) and rows:
-        height = _height(shape, min(n, shape.columns) or 1)
-        filled = FILLED if n >= shape.columns else NARROW_FILLED
-        if rows < max(height, filled * _rows_of_tiles(height, rows)):
-            return False
-    shared = math.gcd(channels * shape.dtype.size, SET_BYTES)
-    fits = shape.rows * shared <= LINES * SET_BYTES
-    return n > 0 and 0 < channels <= POINTWISE_DEPTH and fits
+FEW_SUMS = 24  # vectors: of more, LLVM spills some where an iteration takes several steps
 
 
 def rows_together(shape: TileShape, channels: Dim, n: Dim) -> int:
@@ -109,125 +82,94 @@ def rows_together(shape: TileShape, channels: Dim, n: Dim) -> int:
     return FAR_ROWS if isinstance(size, int) and size > NEAR_BYTES else NEAR_ROWS
 
 
-def _low(height: int) -> int:
-    """Rows of the last tile, where no more are left."""
-    return (height + 2) // 2
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """A matrix whose rows are read where they are, times weights, and how a sum is made: in
+    `chains`, each of `chain` steps, the last of those that are left. `in_place`: weights are rows,
+    `w_stride` apart, and not panels."""
+
+    shape: TileShape
+    x: Value
+    channels: Index
+    y_stride: Index
+    w_stride: Index
+    chains: Index
+    chain: Index
+    in_place: bool
+
+    def row_of_weights(self, columns: int) -> Index | int:
+        """Elements from one row of weights to the next."""
+        return self.w_stride if self.in_place else panel_width(self.shape, columns)
 
 
-def _rows_of_tiles(height: int, rows: int) -> int:
-    """Rows that are computed for so many, those of the last tile again that it shares."""
-    left = rows % height
-    if -rows % height <= -(-rows // height):
-        return rows
-    last = _low(height) if rows >= height and left <= _low(height) else height
-    return rows - left + (last if left else 0)
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """What tiles fetch while they are made: `step` bytes for each step of their sums, of which
+    `fetched` bytes behind `following` are on their way."""
 
-
-def pack_pointwise(weights: Array, shape: TileShape) -> Packed:
-    """[*window, channels, n] -> the whole panels, and behind them one of the columns that are left,
-    followed by zeros as far as its vectors reach."""
-    *_, channels, n = weights.shape
-    rest = n % shape.columns
-    whole = n - rest
-    matrix = weights.reshape(channels, n)
-    panels = pack_gemm_b(matrix[:, :whole], shape)
-
-    def fill_rest(found: Array) -> None:
-        found[:, :rest] = matrix[:, whole:]
-
-    of_rest = Packed((channels, _width(shape, rest)), panels.dtype, fill_rest)
-    return packed_in_a_row([panels, of_rest])
-
-
-def _vectors(shape: TileShape, columns: int) -> list[Vector]:
-    """The vectors that hold so many columns; of the last, fewer lanes may be stored. It is a
-    shorter one where processors slow down for whole ones. Else all are equally long, as LLVM would
-    spill the sums; and where storing it would take several stores, it is moved back to end with the
-    columns, unless it is alone: those that it shares are computed twice."""
-    lanes = min(shape.lanes, _power_of_two(columns))
-    rest = columns % lanes
-    found = [(first, lanes) for first in range(0, columns, lanes)]
-    if rest and lanes * shape.dtype.size >= SLOW_BYTES:
-        found[-1] = (columns - rest, _power_of_two(rest))
-    elif rest & (rest - 1) and columns > lanes:
-        found[-1] = (columns - lanes, lanes)
-    return found
-
-
-def _power_of_two(least: int) -> int:
-    return 1 << (least - 1).bit_length()
-
-
-def _width(shape: TileShape, columns: int) -> int:
-    """Elements from one row of a panel to the next."""
-    return max(first + lanes for first, lanes in _vectors(shape, columns)) if columns else 0
-
-
-def _height(shape: TileShape, columns: int) -> int:
-    """Rows of a tile that is so wide."""
-    alone = len(_vectors(shape, columns)) == 1 and shape.rows < SHORT_CHAIN
-    return 2 * shape.rows if alone else shape.rows
+    following: Value
+    fetched: Counter
+    step: Index
 
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """Rows of A, a panel of weights, where its columns of C begin, and what is fetched ahead:
-    `step` bytes for each step of the sums, `fetched` bytes behind `following`. Sums are `chains`,
-    each of `chain` steps, the last of those that are left."""
+    """Columns of weights, and where these and their columns of C begin."""
 
-    shape: TileShape
+    operands: _Operands
     columns: int
-    x: Value
     w: Value
     y: Value
-    channels: Index
-    y_stride: Index
-    following: Value
-    fetched: Counter
-    step: Index
-    chains: Index
-    chain: Index
-
-    @property
-    def width(self) -> int:
-        return _width(self.shape, self.columns)
 
 
-def _emit_pointwise(b: ir.IRBuilder, args: Values, shape: TileShape, rest: int) -> None:
+def _emit_pointwise(
+    b: ir.IRBuilder, args: Values, shape: TileShape, rest: int, *, in_place: bool
+) -> None:
     x, w, y = args[:3]
-    channels, y_stride, rows, columns, later = indices(b, args[3:])
+    channels, y_stride, rows, columns, w_stride, later, fetches = indices(b, args[3:])
     left = columns % shape.columns
     whole = columns - left
-    fetched, tiles = Counter(b, 0), rows.ceil_div(shape.rows).most(1)
     chains = channels.ceil_div(CHAIN)
     chain = channels.ceil_div(chains.most(1)).ceil_div(shape.lanes) * shape.lanes
+    operands = _Operands(shape, x, channels, y_stride, w_stride, chains, chain, in_place)
+    apart = Index(b, i64(1)) if in_place else channels  # columns of weights
+    fetched = Counter(b, 0)
 
-    def panel(first: Index, width: int) -> _Panel:
-        """The first of later rows fetches the rows behind: what is multiplied by them is near."""
-        places = offset(w, first * channels), offset(y, first)
+    def emit(first: Index, width: int) -> None:
+        """The first panel of later rows fetches the rows behind: what is multiplied by them is
+        near. Others fetch the next panel, which rows of blocks before have fetched already."""
+        panel = _Panel(operands, width, offset(w, first * apart), offset(y, first))
+        if in_place:
+            _emit_panel(b, panel, rows, None)
+            return
         fetched.set(0)
-        height = _height(shape, width)
+        height = panel_height(shape, width)
         is_rows = b.and_(first.compare("==", 0), later.compare("!=", 0))
-        behind = offset(x, channels * height), offset(w, (first + width) * channels)
-        steps = i64(height), (Index(b, i64(_width(shape, width))) // tiles).value
-        step = Index(b, b.select(is_rows, *steps)) * shape.dtype.size
-        following = b.select(is_rows, *behind)
-        ahead = following, fetched, step
-        return _Panel(shape, width, x, *places, channels, y_stride, *ahead, chains, chain)
+        following = b.select(
+            is_rows, offset(x, channels * height), offset(w, (first + width) * channels)
+        )
+        share = Index(b, i64(panel_width(shape, width))) // rows.ceil_div(height).most(1)
+        step = Index(b, b.select(is_rows, i64(height), share.value)) * shape.dtype.size
+        ahead = _Ahead(following, fetched, step)
+        with b.if_else(b.or_(is_rows, fetches.compare("!=", 0))) as (fetching, near):
+            with fetching:
+                _emit_panel(b, panel, rows, ahead)
+            with near:
+                _emit_panel(b, panel, rows, None)
 
     with counted_loop(b, whole, shape.columns) as j:
-        _emit_panel(b, panel(j, shape.columns), rows)
+        emit(j, shape.columns)
     if rest:
         with b.if_then(left.compare(">", 0)):
-            _emit_panel(b, panel(whole, rest), rows)
+            emit(whole, rest)
 
 
-def _emit_panel(b: ir.IRBuilder, panel: _Panel, rows: Index) -> None:
+def _emit_panel(b: ir.IRBuilder, panel: _Panel, rows: Index, ahead: _Ahead | None) -> None:
     """Tiles share out the rows, some a row lower than others. Where these would have to be more
     than there are, the last tile, a lower one where few rows are left, is moved back to end where
     the rows end: sums are computed twice alike."""
-    height = _height(panel.shape, panel.columns)
-    low, left = _low(height), rows % height
+    height = panel_height(panel.operands.shape, panel.columns)
+    low, left = lower_height(height), rows % height
     tiles = rows.ceil_div(height)
     shorter = tiles * height - rows
     is_low = b.and_(left.compare(">", 0), left.compare("<=", low))
@@ -237,82 +179,87 @@ def _emit_panel(b: ir.IRBuilder, panel: _Panel, rows: Index) -> None:
     with b.if_else(rows.compare(">=", height)) as (many, few):
         with many:
             with counted_loop(b, stop, height) as i:
-                _emit_tile(b, panel, i.least(rows - height), height)
+                _emit_tile(b, panel, i.least(rows - height), height, ahead)
             with b.if_else(is_even, likely=False) as (even, uneven):
                 with even, index_range(b, stop, rows, height - 1) as i:
-                    _emit_tile(b, panel, i, height - 1)
+                    _emit_tile(b, panel, i, height - 1, ahead)
                 with uneven, b.if_then(is_low):
-                    _emit_tile(b, panel, rows - low, low)
+                    _emit_tile(b, panel, rows - low, low, ahead)
         with few, counted_loop(b, rows) as i:
-            _emit_tile(b, panel, i, 1)
+            _emit_tile(b, panel, i, 1, ahead)
 
 
-def _emit_tile(b: ir.IRBuilder, panel: _Panel, first: Index, height: int) -> None:
+def _emit_tile(
+    b: ir.IRBuilder, panel: _Panel, first: Index, height: int, ahead: _Ahead | None
+) -> None:
     """Rows `first ... first + height` of C = A x B, of which A is read where it stands. Sums of
     more than `CHAIN` steps are several, as even as whole vectors are: the first stands in C when
     the next is added."""
-    p = panel
-    rows = [offset(p.x, (first + n) * p.channels) for n in range(0, height, TOGETHER)]
-    target = offset(p.y, first * p.y_stride)
-    with counted_loop(b, p.chains) as chain:
-        begin = chain * p.chain
-        depth = (p.channels - begin).least(p.chain)
-        _sums_routine(p.shape, p.columns, height).call(
-            b,
-            *(offset(row, begin) for row in rows),
-            offset(p.w, begin * p.width),
-            target,
-            byte_offset(p.following, p.fetched.get()),
-            depth,
-            p.channels,
-            p.y_stride,
-            p.step,
-            chain,
-        )
-        p.fetched.add(depth * p.step)
+    o = panel.operands
+    row, target = offset(o.x, first * o.channels), offset(panel.y, first * o.y_stride)
+    sums = _sums_routine(o.shape, panel.columns, height, o.in_place, fetches=ahead is not None)
+    with counted_loop(b, o.chains) as chain:
+        begin = chain * o.chain
+        depth = (o.channels - begin).least(o.chain)
+        weights = offset(panel.w, begin * o.row_of_weights(panel.columns))
+        sizes = (depth, o.channels, o.y_stride, o.w_stride, chain)
+        if ahead is None:
+            sums.call(b, offset(row, begin), weights, target, *sizes)
+        else:
+            following = byte_offset(ahead.following, ahead.fetched.get())
+            sums.call(b, offset(row, begin), weights, target, *sizes, following, ahead.step)
+            ahead.fetched.add(depth * ahead.step)
 
 
-def _sums_routine(shape: TileShape, columns: int, height: int) -> Routine:
-    """`sums(x, ..., w, y, next, depth, x_stride, y_stride, next_step, accumulate)`: y[height,
-    columns] (+)= x[height, depth] x w[depth, columns]. There are pointers to the first of each
-    `TOGETHER` rows of x: to LLVM they have nothing to do with each other. Of rows that it knows to
-    be as far apart it computes each place from the one before, in every step of the sums, and these
-    instructions take turns with the multiply-adds. `next`: as of `tile_sums.sums_routine`.
-    """
+def _sums_routine(
+    shape: TileShape, columns: int, height: int, in_place: bool, *, fetches: bool
+) -> Routine:
+    """`sums(x, w, y, depth, x_stride, y_stride, w_stride, accumulate, ...)`: y[height, columns]
+    (+)= x[height, depth] x w[depth, columns], of rows `w_stride` apart where they are read
+    `in_place`. Where it fetches, `next, next_step` are behind these, as of
+    `tile_sums.sums_routine`."""
+    ways = ".in_place" * in_place + ".fetching" * fetches
     return Routine(
-        f"row_sums.{shape.name}.{height}x{columns}",
+        f"row_sums.{shape.dtype}.{height}x{columns}.{shape.lanes}{ways}",
         shape.dtype,
-        "p" * -(-height // TOGETHER) + "pppiiiii",
-        lambda b, values: _emit_sums(b, values, shape, columns, height),
+        "pppiiiii" + "pi" * fetches,
+        lambda b, values: _emit_sums(b, values, shape, columns, height, in_place),
         shared=columns == shape.columns,
     )
 
 
-def _emit_sums(b: ir.IRBuilder, args: Values, shape: TileShape, columns: int, height: int) -> None:
-    starts, (w, y, following, *sizes) = args[:-8], args[-8:]
-    depth, x_stride, y_stride, next_step, accumulate = indices(b, sizes)
-    vectors, width, size = _vectors(shape, columns), _width(shape, columns), shape.dtype.size
-    sums = Sums(b, element_type(shape.dtype), height, vectors)
-    ahead, place, k = Ahead(b, following, next_step), Counter(b, 0), Counter(b, 0)
-    strides = [x_stride * n for n in range(TOGETHER)]
+def _emit_sums(
+    b: ir.IRBuilder, args: Values, shape: TileShape, columns: int, height: int, in_place: bool
+) -> None:
+    x, w, y, *sizes = args[:8]
+    depth, x_stride, y_stride, w_stride, accumulate = indices(b, sizes)
+    vectors = panel_vectors(shape, columns, in_place=in_place)
+    width, size, products = panel_width(shape, columns), shape.dtype.size, height * len(vectors)
+    sums, done = Sums(b, element_type(shape.dtype), height, vectors), Counter(b, 0)
+    ahead = Ahead(b, args[8], Index(b, args[9])) if args[8:] else None
+    rows = StridedRows(b, x_stride, height, size)
+    rows_of_weights = StridedRows(b, w_stride, STEPS, size) if in_place else None
 
     def emit(steps: int) -> None:
-        ahead.fetch(steps, at_once=False)
-        firsts = [offset(start, k.get()) for start in starts]
-        rows = [offset(firsts[n // TOGETHER], strides[n % TOGETHER]) for n in range(height)]
-        for n in range(steps):
-            weights = offset(w, place.get() + n * width)
-            sums.add([b.gep(row, [i64(n)]) for row in rows], weights, size)
-        k.add(steps)
-        place.add(steps * width)
+        if ahead is not None:
+            ahead.fetch(steps, at_once=False)
+        left = rows.at(offset(x, done.get()), height)
+        if rows_of_weights is None:
+            panel = offset(w, done.get() * width)
+            right = [b.gep(panel, [i64(n * width)]) for n in range(steps)]
+        else:
+            right = rows_of_weights.at(offset(w, done.get() * w_stride), steps)
+        for n, weights in enumerate(right):
+            sums.add([b.gep(row, [i64(n)]) for row in left], weights, size)
+        done.add(steps)
 
-    emit_steps(b, depth, steps_of_iteration(height * len(vectors)), emit)
-    rows = [offset(y, y_stride * n) for n in range(height)]
+    emit_steps(b, depth, STEPS if products <= FEW_SUMS else steps_of_iteration(products), emit)
+    targets = [offset(y, y_stride * n) for n in range(height)]
     with b.if_else(accumulate.compare("!=", 0)) as (add, replace):
         with add:
-            _store(b, sums, rows, vectors, columns, size, add=True)
+            _store(b, sums, targets, vectors, columns, size, add=True)
         with replace:
-            _store(b, sums, rows, vectors, columns, size, add=False)
+            _store(b, sums, targets, vectors, columns, size, add=False)
 
 
 def _store(
@@ -332,7 +279,7 @@ def _store(
             store_vector(b, value, at, size)
 
 
-_KINDS = "pppiiiii"
+_KINDS = "pppiiiiiii"
 
 
 def pointwise_source(
@@ -344,33 +291,38 @@ def pointwise_source(
     extra: Sequence[Argument] = (),
     together: int = NEAR_ROWS,
     block_rows: int = 0,
+    in_place: bool = False,
 ) -> ContractionSource:
     """y[batch, m, n] = x[batch, m, channels] x weights[batch, channels, n], packed by
-    `pack_pointwise`: what a window of one pixel makes of it. `rest`: the columns behind the last
-    whole panel. `together`: the rows of a task, about, in whole tiles; `block_rows`: exactly.
+    `pack_pointwise`: what a window of one pixel makes of it; or rows of n, read `in_place`. `rest`:
+    the columns behind the last whole panel. `together`: the rows of a task, about, in whole tiles;
+    `block_rows`: exactly.
 
     Arguments: `x, weights, y` and the pointers of `extra`; `batch m n channels parts c_stride`;
-    `x_batch w_batch` (elements from one batch entry to the next); the indices of `extra`; `begin,
-    end`.
+    `x_batch w_batch` (elements from one batch entry to the next); `w_step` (from one column of
+    whole panels to the next: the channels, or 1 in place); the indices of `extra`; `begin, end`.
     """
-    sizes = ["batch", "m", "n", "channels", "parts", "c_stride", "x_batch", "w_batch"]
+    sizes = ["batch", "m", "n", "channels", "parts", "c_stride", "x_batch", "w_batch", "w_step"]
     arguments = arguments_of(shape, "x weights y", sizes, extra)
-    height = _height(shape, rest or shape.columns)
+    height = panel_height(shape, rest or shape.columns)
     rows = block_rows or max(1, together // height) * height
     routine = Routine(
-        f"pointwise.{shape.name}.{rest}",
+        f"pointwise{'_in_place' * in_place}.{shape.name}.{rest}",
         shape.dtype,
         _KINDS,
-        lambda b, values: _emit_pointwise(b, values, shape, rest),
+        lambda b, values: _emit_pointwise(b, values, shape, rest, in_place=in_place),
     )
+    # Rows of a block read the weights that those before it read.
     product_call = """
+        fetches = 0 if row_block > 0 and task - count > begin else 1
         first = entry * m
         call_product(
             product, advance(x, entry * x_batch + row_begin * channels),
-            advance(weights, entry * w_batch + column_begin * channels),
+            advance(weights, entry * w_batch + column_begin * w_step),
             advance(y, (first + row_begin) * c_stride + column_begin),
             channels, c_stride,
-            row_end - row_begin, column_end - column_begin, row_begin)
+            row_end - row_begin, column_end - column_begin, n,
+            row_begin, fetches)
         """
     rows_done = "(first + row_begin)", "(first + row_end)"
     finish = epilogue(8, rows_done, ("column_begin", "column_end"))

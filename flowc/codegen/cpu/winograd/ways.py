@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flowc.codegen.cpu.planar.blocks import LINE_STRIDE, PlanarBlock, planar_block
-from flowc.codegen.cpu.products.pointwise import is_pointwise
+from flowc.codegen.cpu.products.pixel_tiles import is_pointwise
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.choice import winograd_costs, winograd_for
 from flowc.codegen.cpu.winograd.source import WinogradSpec

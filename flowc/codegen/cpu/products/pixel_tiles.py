@@ -1,0 +1,152 @@
+"""The tiles of products of pixels: for which sizes they are meant, of what size they are, and how
+their right operands stand.
+
+In: a target's `TileShape`, sizes. Out: the `TileShape` of a product of pixels; weights packed for
+it, and the vectors and heights of its panels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from flowc.codegen.cpu.packing import Array, pack_gemm_b
+from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.tile_sums import SLOW_BYTES, Vector
+from flowc.codegen.packed import Packed, packed_in_a_row
+from flowc.ir.dims import Dim
+from flowc.ir.lowering import Convolution
+
+POINTWISE_DEPTH = 2048  # input channels, at most: of so many, a panel and rows fill the caches
+SET_BYTES = 4096  # apart, lines are in one set of the first cache
+LINES = 8  # of a set, that a tile's rows may take: of more, one displaces the other
+FILLED, NARROW_FILLED = 0.9, 0.75  # of the rows of all tiles, at least: whole, narrow columns
+HIGHEST = 14  # rows of a tile, at most
+WIDEST = 4  # vectors of a tile, at most, and its rows at least then: it loads few of either
+WIDE_ROWS = 6
+EVEN_TILES = 4  # above one another, at most, that are made to share out known rows evenly
+NEAR_BYTES = 32 << 10  # of a right operand: so many stay in the first cache as they stand
+FEW_ROWS = 24  # that read a right operand too seldom for copies of it to pay
+
+
+def is_pointwise(
+    shape: TileShape, lowering: Convolution, weights: Sequence[Dim], rows: Dim
+) -> bool:
+    """Whether `pointwise_source` is for a convolution of `rows` pixels, with weights of those
+    dims."""
+    *window, channels, n = weights
+    alone = set(window) == set(lowering.strides) == {1} and lowering.groups == 1
+    if not alone or any(p != 0 for pair in lowering.pad for p in pair):
+        return False
+    return is_product_of_pixels(shape, channels, n, rows)
+
+
+def is_product_of_pixels(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
+    """Whether `pointwise_source` is for a matrix [rows, channels] times a packed [channels, n]."""
+    if not (isinstance(channels, int) and isinstance(n, int)) or shape.lanes < 2:
+        return False
+    if isinstance(rows, int) and rows:
+        height = panel_height(shape, min(n, shape.columns) or 1)
+        filled = FILLED if n >= shape.columns else NARROW_FILLED
+        if rows < max(height, filled * _rows_of_tiles(height, rows)):
+            return False
+    shared = math.gcd(channels * shape.dtype.size, SET_BYTES)
+    fits = shape.rows * shared <= LINES * SET_BYTES
+    return n > 0 and 0 < channels <= POINTWISE_DEPTH and fits
+
+
+def reads_right_in_place(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
+    """Whether `pointwise_source` is for a matrix [rows, channels] times a [channels, n] that the
+    run computes, which is read where it stands: it is near, or read too seldom to be packed."""
+    if not (isinstance(channels, int) and isinstance(n, int) and isinstance(rows, int)):
+        return False
+    if shape.lanes < 2 or n < shape.lanes or not 0 < channels <= POINTWISE_DEPTH or not rows:
+        return False
+    rest = n % pixel_shape(shape, n, rows).columns
+    is_near = channels * n * shape.dtype.size <= NEAR_BYTES
+    return not 0 < rest < shape.lanes and (is_near or rows <= FEW_ROWS)
+
+
+def pixel_shape(shape: TileShape, n: int, rows: Dim) -> TileShape:
+    """The tiles of a product of so many pixels and `n` columns: wider ones than the target's where
+    its registers hold enough rows of these, as they load less for each multiply-add; panels are
+    about equally wide. Few known rows are shared out evenly."""
+    sums = shape.rows * (shape.columns // shape.lanes)
+    if sums // WIDEST >= WIDE_ROWS:
+        vectors = -(-n // shape.lanes)
+        panels = -(-vectors // WIDEST)
+        columns = max(shape.columns, -(-vectors // max(1, panels)) * shape.lanes)
+        # The elements of a row of the panel are in registers, too: of two vectors there is room.
+        wider = columns // shape.lanes - 2
+        height = (sums - wider) // (columns // shape.lanes)
+        shape = replace(shape, rows=height, columns=columns)
+    if isinstance(rows, int) and 0 < rows <= EVEN_TILES * shape.rows:
+        tiles = -(-rows // shape.rows)
+        shape = replace(shape, rows=-(-rows // tiles))
+    return shape
+
+
+def lower_height(height: int) -> int:
+    """Rows of the last tile, where no more are left."""
+    return (height + 2) // 2
+
+
+def _rows_of_tiles(height: int, rows: int) -> int:
+    """Rows that are computed for so many, those of the last tile again that it shares."""
+    left = rows % height
+    if -rows % height <= -(-rows // height):
+        return rows
+    last = lower_height(height) if rows >= height and left <= lower_height(height) else height
+    return rows - left + (last if left else 0)
+
+
+def pack_pointwise(weights: Array, shape: TileShape) -> Packed:
+    """[*window, channels, n] -> the whole panels, and behind them one of the columns that are left,
+    followed by zeros as far as its vectors reach."""
+    *_, channels, n = weights.shape
+    rest = n % shape.columns
+    whole = n - rest
+    matrix = weights.reshape(channels, n)
+    panels = pack_gemm_b(matrix[:, :whole], shape)
+
+    def fill_rest(found: Array) -> None:
+        found[:, :rest] = matrix[:, whole:]
+
+    of_rest = Packed((channels, panel_width(shape, rest)), panels.dtype, fill_rest)
+    return packed_in_a_row([panels, of_rest])
+
+
+def panel_vectors(shape: TileShape, columns: int, *, in_place: bool = False) -> list[Vector]:
+    """The vectors that hold so many columns; of the last, fewer lanes may be stored. It is a
+    shorter one where processors slow down for whole ones. Else all are equally long, as LLVM would
+    spill the sums; and where storing it would take several stores, it is moved back to end with the
+    columns, unless it is alone: those that it shares are computed twice. `in_place`: none reaches
+    beyond columns that fill a vector."""
+    lanes = min(shape.lanes, _power_of_two(columns))
+    rest = columns % lanes
+    found = [(first, lanes) for first in range(0, columns, lanes)]
+    if rest and lanes * shape.dtype.size >= SLOW_BYTES and not in_place:
+        found[-1] = (columns - rest, _power_of_two(rest))
+    elif columns > lanes and (rest & (rest - 1) or in_place):
+        found[-1] = (columns - lanes, lanes)
+    return found
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
+
+
+def panel_width(shape: TileShape, columns: int) -> int:
+    """Elements from one row of a panel to the next."""
+    return max(first + lanes for first, lanes in panel_vectors(shape, columns)) if columns else 0
+
+
+def panel_height(shape: TileShape, columns: int) -> int:
+    """Rows of a tile that is so wide: of fewer vectors than the shape has, as many more as have
+    their sums in registers, so that enough are made side by side."""
+    vectors = -(-columns // shape.lanes)
+    of_shape = shape.columns // shape.lanes
+    if vectors >= of_shape:
+        return shape.rows
+    return max(shape.rows, min(HIGHEST, shape.rows * of_shape // vectors))
