@@ -16,6 +16,7 @@ from flowc import dtypes
 from flowc.errors import FlowcError, UnsupportedError, as_raised
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.node_extractor import NodeExtractor
+from flowc.extract.node_source import ARGUMENT, Ref
 from flowc.extract.trace.branches import build_if
 from flowc.extract.unsupported_ops import unsupported
 from flowc.graph.attrs import FunctionRef
@@ -60,7 +61,8 @@ def _bind_outputs(region: RegionExtractor, key: Any) -> None:
     name = region.source.name(key)
     region.scope.b.origin = (name,)
     record = tf_op(node.type)
-    inputs = [region.extraction.current(region.scope, region.bound(ref)) for ref in node.inputs]
+    region.keep_for_reads(key)
+    inputs = [region.seen(key, ref) for ref in node.inputs]
     chosen = next((bound for bound in inputs if isinstance(bound, TwoRanks)), None)
     if chosen is not None and (record is None or "identity" not in record.traits):
         _emit_for_each(region, key, chosen)
@@ -151,10 +153,21 @@ def _by_record(
         raise
     if "stateful" in record.traits:
         scope.note_effect(node)
-    first = inputs[0] if "identity" in record.traits else None
-    if isinstance(first, Resource) and first.info.get("is_ref"):
-        region.extraction.shared[node.output] = first
+    if "identity" in record.traits:
+        memory = _memory_behind(region, source.node(key).inputs[0])
+        if memory is not None:
+            region.extraction.shared[node.output] = memory
     return node.outputs
+
+
+def _memory_behind(region: RegionExtractor, ref: Ref) -> Resource | None:
+    """The reference variable whose memory an output is; a name for it that enters a branch or a
+    loop is read there."""
+    bound = region.bound(ref)
+    if isinstance(bound, Resource):
+        return bound if bound.info.get("is_ref") else None
+    passed = region.behind_switches(ref) != ref or (ref[0] != ARGUMENT and region.is_enter(ref[0]))
+    return None if passed or not isinstance(bound, Value) else region.extraction.shared.get(bound)
 
 
 def _check_types(

@@ -25,6 +25,7 @@ from flowc.errors import (
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.calls import called_function
 from flowc.extract.frames.conditionals import emit_where_alive
+from flowc.extract.frames.early_reads import EarlyReads
 from flowc.extract.frames.frame_access import before_loops, check_fetches, fault_of_feeds
 from flowc.extract.frames.frames import ControlFlow
 from flowc.extract.node_source import ARGUMENT, CallSource, GraphSource, Ref
@@ -97,6 +98,7 @@ class Extraction:
         self.taken: dict[tuple[Resource, BodyBuilder], Taken] = {}
         self.loop_memory: LoopMemory = {}
         self.level = 0  # how many regions are under way, one inside of the other
+        self.early: EarlyReads | None = None
         self.shared: dict[Value, Resource] = {}  # reads that share a reference variable's memory
 
     def run(
@@ -113,6 +115,7 @@ class Extraction:
         refs = [before_loops(source, source.ref(t), fed) for t in fetches]
         roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
         flow = self._control_flow(source, roots, fed, refs)
+        self.early = EarlyReads(flow)
         region = RegionExtractor(self, self.top, source, flow, flow.top)
         region.values.update(fed)
         alive = [key for key, i in refs if (key, i) not in fed and not flow.guard((key, i))]
@@ -163,6 +166,7 @@ class Extraction:
 
     def _fetched(self, region: RegionExtractor, position: int, ref: Ref, tensor: Tensor) -> Value:
         found = region.bound(ref) if not region.flow.guard(ref) else None
+        found = self.current(self.top, found)
         if found is None:
             fault = f"{tensor.op.name}: Retval[{position}] does not have value"
             found = emit_where_alive(region, ref[0], ref, fault)
@@ -233,13 +237,16 @@ class Extraction:
             raise UnsupportedError(f"'{name}' {what} that flowc can compute with", node=name)
         return bound
 
-    def current(self, scope: BodyBuilder, bound: Bound | None) -> Bound | None:
+    def current(
+        self, scope: BodyBuilder, bound: Bound | None, kept: Resource | None = None
+    ) -> Bound | None:
         """What a node finds in an input when it runs. In TensorFlow the `v/read` of a reference
         variable is its memory, not a copy: a reader that waits for an assignment finds the new
-        value."""
+        value. `kept`: what holds the value from before the assignments that come after the
+        reader."""
         if not isinstance(bound, Value) or bound not in self.shared:
             return bound
-        found = scope.find(self.shared[bound])
+        found = scope.find(kept or self.shared[bound])
         return found if isinstance(found, Value) and found.type == bound.type else bound
 
     # -- calls

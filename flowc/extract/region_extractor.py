@@ -10,7 +10,7 @@ Invariant: a node is emitted in the outermost region under whose guard it runs.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from flowc import dtypes
 from flowc.errors import InvalidGraphError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.frames.conditionals import emit_merges, emit_where_alive
+from flowc.extract.frames.early_reads import Read
 from flowc.extract.frames.frames import ControlFlow, LoopFrame
 from flowc.extract.frames.merge_decision import ALWAYS, Decision, Guard, ends_of, predicates_of
 from flowc.extract.node_lowering import emit_node
@@ -58,6 +59,7 @@ class RegionExtractor:
         self.changing: list[Unit] = []  # of those done what changed resources of outside
         self.kept: dict[Ref, Resource] = {}  # what such units in finished branches gave
         self.finished: set[Any] = set()  # their keys: they do not run again
+        self.early: dict[Read, Resource] = {}  # what reads see that come before an assignment
 
     # -- what refs are bound to
 
@@ -112,6 +114,66 @@ class RegionExtractor:
             )
         return found
 
+    def seen(self, reader: Any, ref: Ref) -> Bound | None:
+        """What a node finds in an input: a variable as it was before what comes after the node."""
+        bound = self.bound(ref)
+        if self.extraction.early is None:
+            return bound
+        variable = self.extraction.shared.get(bound) if isinstance(bound, Value) else bound
+        if not isinstance(variable, Resource) or variable.kind != "variable":
+            return bound
+        kept = self._kept((reader, variable.name))
+        if isinstance(bound, Resource):
+            return kept or bound
+        return self.extraction.current(self.scope, bound, kept)
+
+    def _kept(self, read: Read) -> Resource | None:
+        region: RegionExtractor | None = self
+        while region is not None:
+            if read in region.early:
+                return region.early[read]
+            region = region.outer
+        return None
+
+    def keep_for_reads(self, assignment: Any) -> None:
+        """Before an assignment: keeps what its variable holds for the reads that come before it,
+        and are extracted after it. Those that wait for it find what it gives."""
+        region: RegionExtractor | None
+        early = self.extraction.early
+        if early is None:
+            return
+        for read in early.behind.get(assignment, ()):
+            region = self
+            while region is not None:
+                region.early.pop(read, None)
+                region = region.outer
+        for read in early.before.get(assignment, ()):
+            variable = self.extraction.variables.get(read[1])
+            region = self
+            while region is not None and not region._holds(read[0]):
+                region = region.outer
+            while region is not None and variable is not None:
+                region._keep(read, variable)
+                inside = region.frame is self.frame and variable not in region.scope.replaced
+                region = region.outer if inside else None
+
+    def _keep(self, read: Read, variable: Resource) -> None:
+        contents = self.scope.held(variable)
+        if contents is None or read in self.early:
+            return
+        self.early[read] = kept = Resource("variable", variable.name, variable.info)
+        self.scope.created[kept] = self.scope.guard
+        self.scope.contents[kept] = contents
+
+    def _holds(self, key: Any) -> bool:
+        """Whether a node stands in this region, or in one inside of it."""
+        frame, guard = self.flow.frame(key), self.flow.node_guard(key)
+        while frame is not self.frame:
+            if frame.parent is None:
+                return False
+            frame, guard = frame.parent, self.flow.loop_guards.get(frame, ALWAYS)
+        return self.context <= guard
+
     def left_of(self, guard: Guard) -> list[tuple[Ref, int]]:
         """The branches that a guard asks for beyond those in which this region stands."""
         return [g for g in guard if g not in self.context]
@@ -145,12 +207,17 @@ class RegionExtractor:
             extraction.level -= 1
 
     def _emit_all(self, before: Mapping[Unit, Sequence[Unit]]) -> None:
-        """Emits units, each after those that it waits for."""
+        """Emits units, each after those that it waits for. An assignment lets reads that come
+        before it go first, so that it may change its variable in place, unless none can."""
+        held = self._reads_before(before)
         waiting = {unit: len(needs) for unit, needs in before.items()}
         users: dict[Unit, list[Unit]] = {unit: [] for unit in before}
-        for unit, needs in before.items():
-            for need in needs:
-                users[need].append(unit)
+        for awaited in (before, held):
+            for unit, needs in awaited.items():
+                for need in needs:
+                    users[need].append(unit)
+        for unit, reads in held.items():
+            waiting[unit] += len(reads)
         ready: list[tuple[int, int, Unit]] = []
         alike: dict[Ref, list[Unit]] = {}  # the conditionals among them, by predicate
 
@@ -163,7 +230,7 @@ class RegionExtractor:
         for unit, count in waiting.items():
             if not count:
                 push(unit)
-        while ready:
+        while ready or self._release(held, before, push):
             _, _, unit = heapq.heappop(ready)
             if unit in self.done:
                 continue  # emitted together with another one
@@ -182,6 +249,32 @@ class RegionExtractor:
         left = {u: needs for u, needs in left.items() if u not in self.done}
         if left:
             raise self._circle(left)
+
+    def _reads_before(self, units: Collection[Unit]) -> dict[Unit, list[Unit]]:
+        """For each assignment among units those of them that read its variable before it."""
+        early = self.extraction.early
+        if early is None or not early.before:
+            return {}
+        found: dict[Unit, list[Unit]] = {}
+        for unit in units:
+            reads = dict.fromkeys(read for read, _ in early.before.get(unit, ()) if read in units)
+            if reads:
+                found[unit] = list(reads)
+        return found
+
+    def _release(
+        self,
+        held: dict[Unit, list[Unit]],
+        before: Mapping[Unit, Sequence[Unit]],
+        push: Callable[[Unit], None],
+    ) -> bool:
+        """Lets the first assignment go that waits for nothing but reads: they wait for others."""
+        free = [u for u in held if u not in self.done and self.done.issuperset(before[u])]
+        if free:
+            first = min(free, key=self._rank)
+            del held[first]
+            push(first)
+        return bool(free)
 
     def _circle(self, left: Mapping[Unit, Sequence[Unit]]) -> InvalidGraphError:
         """The error for units each of which waits for another one of them."""

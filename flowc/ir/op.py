@@ -118,6 +118,7 @@ TRAITS = {
     "random",  # draws from a stream: never merged or folded
     "may_block",  # waits for what others do: a run holds no lock meanwhile
     "variable",  # its output is a variable: its handle, or a reference to it
+    "reads_variable",  # of a variable, input 0, it only reads what that holds
     "saved_bytes",  # its output is the handle of an object that a checkpoint has as bytes
     "assign",  # input 0, a variable, becomes input 1
     "fed",  # what callers give may stand in its place

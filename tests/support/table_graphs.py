@@ -34,7 +34,7 @@ def table_graph() -> flowc.Graph:
       node { name: "one" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
              attr { key: "value"
                     value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }
-      node { name: "old" op: "Identity" input: "v" attr { key: "T" value { type: DT_FLOAT } } }
+      node { name: "old" op: "Abs" input: "v" attr { key: "T" value { type: DT_FLOAT } } }
       node { name: "add" op: "ScatterAdd" input: "v" input: "at" input: "one" input: "^read"
              attr { key: "T" value { type: DT_FLOAT } }
              attr { key: "Tindices" value { type: DT_INT32 } } }

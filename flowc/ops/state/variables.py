@@ -138,12 +138,16 @@ def _stated_dims(attrs: Attrs) -> tuple[Dim, ...] | None:
     return None if shape is None or any(d is None for d in shape) else tuple(shape)
 
 
+def variable_name(shared: str | bytes, node: str) -> str:
+    """What a variable is known by: its shared name, or that of its node where it has none."""
+    text = shared.decode("utf-8", "surrogateescape") if isinstance(shared, bytes) else shared
+    return node if text in ("", ANONYMOUS) else text
+
+
 def _emit_variable(is_ref: bool) -> Emit:
-    """A variable is known by its shared name, or by that of its node where it has none."""
 
     def emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-        shared = attrs["shared_name"]
-        name = x.name if shared in ("", ANONYMOUS) else shared
+        name = variable_name(attrs["shared_name"], x.name)
         return [x.variable(name, attrs["dtype"], _stated_dims(attrs), {"is_ref": is_ref})]
 
     return emit
@@ -332,6 +336,7 @@ read_variable = _define(
     "ReadVariableOp(resource: resource; dtype: type) -> value: dtype",
     _emit_read,
     lambda c: c.dims(0),
+    STATE | {"reads_variable"},
     gradient=same_gradient,
 )
 variable_shape = _define(
@@ -347,6 +352,7 @@ resource_gather = _define(
     " validate_indices: bool = True, dtype: type, Tindices: {i32, i64}) -> output: dtype",
     _emit_resource_gather,
     _infer_resource_gather,
+    STATE | {"reads_variable"},
     gradient=rows_gradient,
 )
 resource_gather_nd = _define(
@@ -355,6 +361,7 @@ resource_gather_nd = _define(
     " -> output: dtype",
     _emit_resource_gather_nd,
     _infer_resource_gather_nd,
+    STATE | {"reads_variable"},
     gradient=slices_gradient,
 )
 assign = define_change(
