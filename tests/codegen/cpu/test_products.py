@@ -190,6 +190,8 @@ def test_which_products_are_turned() -> None:
         assert not is_turned(shape, m, 1024, 512), m
     assert is_turned(shape, 32, 50_000, 512) and not is_turned(shape, 64, 50_000, 512)
     assert not is_turned(shape, 512, 512, 384)  # near
+    assert not is_turned(shape, 512, 1024, 768, in_place=True)
+    assert is_turned(shape, 32, 1024, 768, in_place=True)
     assert not is_turned(shape, 32, 1024, 64) and not is_turned(shape, 32, 1024, 10_000)
 
 

@@ -117,23 +117,28 @@ def matmul_launches(
             tiles, n % tiles.columns, finish.hook, extra=finish.extra, in_place=True
         )
         return (launch_of(node, source, operands, ints, finish),)
+    whole_panels = isinstance(n, int) and n % shape.columns == 0
+    is_plain = whole_panels and not lowering.transpose_a and lowering.pieces == 1
+    is_of_pixels = is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m)
+    tiles = shape
+    if is_of_pixels and isinstance(n, int) and not block_rows:
+        wide = pixel_shape(shape, n, m)
+        tiles = wide if n % wide.columns == 0 else shape
     count = product(b_batch)
     workspace = count * panels * k * shape.dtype.size + ALIGNMENT  # never empty
     pack = pack_launch(
-        node, b, shape, (count, k, n), (b1, k * n), workspace, transposed=lowering.transpose_b
+        node, b, tiles, (count, k, n), (b1, k * n), workspace, transposed=lowering.transpose_b
     )
-    whole_panels = isinstance(n, int) and n % shape.columns == 0
-    is_plain = whole_panels and not lowering.transpose_a and lowering.pieces == 1
-    if is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m):
+    if is_of_pixels:
         operands = {"x": left[0], "weights": WORKSPACE, "y": node.outputs[0]}
         ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": ints["b_batch"]}
         ints["w_step"] = k
         source = pointwise_source(
-            shape,
+            tiles,
             0,
             finish.hook,
             extra=finish.extra,
-            together=rows_together(shape, k, n),
+            together=rows_together(tiles, k, n),
             block_rows=block_rows,
         )
         return (pack, launch_of(node, source, operands, ints, finish, workspace))

@@ -58,6 +58,7 @@ FILLED = 15 / 16  # of the rows of all tasks are rows of A, at least
 SHALLOW, DEPTH = 128, 4096  # the inner dimension: below, turning costs more; all of it is turned
 CACHED_BYTES = 16 << 20  # of B that are read more than once, at most
 NEAR_BYTES = 768 << 10  # of B: two of them stay in a second-level cache, and turning costs more
+IN_PLACE_BYTES = 8 << 20  # of B that several tasks read: wide tiles over A in place are faster
 
 
 def turned_columns(shape: TileShape) -> int:
@@ -80,7 +81,8 @@ def is_turned(shape: TileShape, m: Dim, n: Dim, k: Dim, *, in_place: bool = Fals
     if shape.lanes == 1 or m < FILLED * tasks * turned_rows(shape) or not SHALLOW <= k <= DEPTH:
         return False
     size = n * k * shape.dtype.size
-    if size <= NEAR_BYTES and (in_place or n >= 2 * shape.columns):
+    near = IN_PLACE_BYTES if in_place and tasks > 1 else NEAR_BYTES
+    if size <= near and (in_place or n >= 2 * shape.columns):
         return False
     return tasks == 1 or size <= CACHED_BYTES
 
