@@ -30,6 +30,7 @@ from flowc.codegen.cpu.products.pixel_tiles import (
     panel_vectors,
     pixel_shape,
     reads_right_in_place,
+    with_even_tiles,
 )
 from flowc.codegen.cpu.products.pointwise import pointwise_source
 from flowc.codegen.cpu.target import cpu_target
@@ -286,7 +287,7 @@ def test_right_operands_are_read_where_they_stand() -> None:
         for m, k in ((5, 3), (61, 12)):
             if not reads_right_in_place(target, k, n, m):
                 continue
-            shape = pixel_shape(target, n, m)
+            shape = with_even_tiles(pixel_shape(target, n), m)
             kernel = Compiled(pointwise_source(shape, n % shape.columns, in_place=True))
             x, w = values((3, m, k), dtypes.f32), values((3, k, n), dtypes.f32, 1)
             y = np.full((3, m, n), 77, np.float32)
@@ -299,18 +300,15 @@ def test_right_operands_are_read_where_they_stand() -> None:
 
 def test_which_tiles_products_of_pixels_have() -> None:
     wide, narrow = shape_for(dtypes.f32, 512), tile_shape(dtypes.f32, 256)
-    size = lambda shape, n, rows: (
-        (found := pixel_shape(shape, n, rows)).rows,
-        found.columns // found.lanes,
-    )
-    assert size(wide, 64, symbol("m")) == (6, 4)
-    assert size(wide, 1024, 196) == (6, 4)
-    assert size(wide, 96, 1000) == size(wide, 80, 1000) == (9, 3)
-    assert size(wide, 16, 8192) == size(wide, 32, 8192) == (14, 2)
-    assert size(wide, 32, 32) == (11, 2)  # three tiles of 11, 11 and 10 rows
-    assert size(wide, 64, 5) == (5, 4)
-    assert size(narrow, 64, 1000) == (6, 2)
-    assert size(narrow, 64, 8) == (4, 2)
+    size = lambda shape, n: ((x := pixel_shape(shape, n)).rows, x.columns // x.lanes)
+    assert size(wide, 64) == size(wide, 1024) == (6, 4)
+    assert size(wide, 96) == size(wide, 80) == (9, 3)
+    assert size(wide, 16) == size(wide, 32) == (14, 2)
+    assert size(narrow, 64) == (6, 2)
+    even = lambda n, rows: with_even_tiles(pixel_shape(wide, n), rows).rows
+    assert even(32, 32) == 11  # three tiles of 11, 11 and 10 rows
+    assert even(64, 5) == 5 and even(64, 1000) == 6
+    assert with_even_tiles(pixel_shape(narrow, 64), 8).rows == 4
 
 
 def test_rows_that_fill_no_tile_have_no_block_of_their_own() -> None:

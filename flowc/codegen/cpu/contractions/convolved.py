@@ -185,7 +185,7 @@ class Convolved:
         m, finish = product(self.image[:-1]), self.finish
         ints: dict[str, Dim] = {"m": m, "n": n, "channels": channels, "w_step": channels}
         ints |= {"c_stride": n, "batch": 1, "x_batch": 0, "w_batch": 0}
-        tiles = pixel_shape(self.shape, known.shape[-1], m)
+        tiles = pixel_shape(self.shape, known.shape[-1])
         rest = known.shape[-1] % tiles.columns
         together = rows_together(tiles, channels, n)
         source = pointwise_source(tiles, rest, finish.hook, extra=finish.extra, together=together)

@@ -21,6 +21,7 @@ from flowc.codegen.cpu.products.pixel_tiles import (
     pack_pointwise,
     pixel_shape,
     reads_right_in_place,
+    with_even_tiles,
 )
 from flowc.codegen.cpu.products.pointwise import pointwise_source, rows_together
 from flowc.codegen.cpu.tile_shape import TileShape
@@ -94,7 +95,7 @@ def matmul_launches(
             operands["b"] = pack_gemm_b(right, shape, turned_columns(shape))
             return (launch_of(node, source, operands, ints, finish),)
         if in_place:
-            tiles = pixel_shape(shape, right.shape[-1], m)
+            tiles = pixel_shape(shape, right.shape[-1])
             operands = {"x": left[0], "weights": pack_pointwise(right[0], tiles)}
             operands["y"] = node.outputs[0]
             ints |= {"channels": k, "x_batch": 0, "w_batch": 0, "w_step": k}
@@ -108,8 +109,8 @@ def matmul_launches(
         return (launch_of(node, source, {**operands, "b": packed}, ints, finish),)
     is_plain = not (lowering.transpose_a or lowering.transpose_b) and lowering.pieces == 1
     if is_plain and not block_rows and reads_right_in_place(shape, k, n, m):
-        assert isinstance(n, int)
-        tiles = pixel_shape(shape, n, m)
+        assert isinstance(n, int) and isinstance(m, int)
+        tiles = with_even_tiles(pixel_shape(shape, n), m)
         operands = {"x": left[0], "weights": b, "y": node.outputs[0]}
         ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": 0 if shared_b else k * n}
         ints["w_step"] = 1
@@ -122,7 +123,7 @@ def matmul_launches(
     is_of_pixels = is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m)
     tiles = shape
     if is_of_pixels and isinstance(n, int) and not block_rows:
-        wide = pixel_shape(shape, n, m)
+        wide = pixel_shape(shape, n)
         tiles = wide if n % wide.columns == 0 else shape
     count = product(b_batch)
     workspace = count * panels * k * shape.dtype.size + ALIGNMENT  # never empty

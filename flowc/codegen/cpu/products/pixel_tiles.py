@@ -63,15 +63,15 @@ def reads_right_in_place(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> 
         return False
     if shape.lanes < 2 or n < shape.lanes or not 0 < channels <= POINTWISE_DEPTH or not rows:
         return False
-    rest = n % pixel_shape(shape, n, rows).columns
+    rest = n % pixel_shape(shape, n).columns
     is_near = channels * n * shape.dtype.size <= NEAR_BYTES
     return not 0 < rest < shape.lanes and (is_near or rows <= FEW_ROWS)
 
 
-def pixel_shape(shape: TileShape, n: int, rows: Dim) -> TileShape:
+def pixel_shape(shape: TileShape, n: int) -> TileShape:
     """The tiles of a product of so many pixels and `n` columns: wider ones than the target's where
     its registers hold enough rows of these, as they load less for each multiply-add; panels are
-    about equally wide. Few known rows are shared out evenly."""
+    about equally wide."""
     sums = shape.rows * (shape.columns // shape.lanes)
     if sums // WIDEST >= WIDE_ROWS:
         vectors = -(-n // shape.lanes)
@@ -81,10 +81,13 @@ def pixel_shape(shape: TileShape, n: int, rows: Dim) -> TileShape:
         wider = columns // shape.lanes - 2
         height = (sums - wider) // (columns // shape.lanes)
         shape = replace(shape, rows=height, columns=columns)
-    if isinstance(rows, int) and 0 < rows <= EVEN_TILES * shape.rows:
-        tiles = -(-rows // shape.rows)
-        shape = replace(shape, rows=-(-rows // tiles))
     return shape
+
+
+def with_even_tiles(shape: TileShape, rows: int) -> TileShape:
+    """The same tiles, as high as share few rows out evenly."""
+    tiles = -(-rows // shape.rows)
+    return replace(shape, rows=-(-rows // tiles)) if 0 < tiles <= EVEN_TILES else shape
 
 
 def lower_height(height: int) -> int:

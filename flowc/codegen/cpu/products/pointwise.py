@@ -73,7 +73,7 @@ NEAR_ROWS = 42  # of a task, about: they stay in the first caches until they are
 FAR_ROWS = 98  # of a task where weights are more than `NEAR_BYTES`: all share what is read of them
 NEAR_BYTES = 256 << 10
 CHAIN = 512  # steps of a sum, at most: what is longer loses digits
-FEW_SUMS = 24  # vectors: of more, LLVM spills some where an iteration takes several steps
+SHORT_TILE = 9  # rows: of so many or fewer, tiles of one row less share out nearly any number
 
 
 def rows_together(shape: TileShape, channels: Dim, n: Dim) -> int:
@@ -105,11 +105,12 @@ class _Operands:
 @dataclass(frozen=True, slots=True)
 class _Ahead:
     """What tiles fetch while they are made: `step` bytes for each step of their sums, of which
-    `fetched` bytes behind `following` are on their way."""
+    `fetched` bytes behind `following` are on their way. `asks`: whether any are to come."""
 
     following: Value
     fetched: Counter
     step: Index
+    asks: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +151,8 @@ def _emit_pointwise(
         )
         share = Index(b, i64(panel_width(shape, width))) // rows.ceil_div(height).most(1)
         step = Index(b, b.select(is_rows, i64(height), share.value)) * shape.dtype.size
-        ahead = _Ahead(following, fetched, step)
-        with b.if_else(b.or_(is_rows, fetches.compare("!=", 0))) as (fetching, near):
-            with fetching:
-                _emit_panel(b, panel, rows, ahead)
-            with near:
-                _emit_panel(b, panel, rows, None)
+        asks = b.or_(is_rows, fetches.compare("!=", 0))
+        _emit_panel(b, panel, rows, _Ahead(following, fetched, step, asks))
 
     with counted_loop(b, whole, shape.columns) as j:
         emit(j, shape.columns)
@@ -167,23 +164,39 @@ def _emit_pointwise(
 def _emit_panel(b: ir.IRBuilder, panel: _Panel, rows: Index, ahead: _Ahead | None) -> None:
     """Tiles share out the rows, some a row lower than others. Where these would have to be more
     than there are, the last tile, a lower one where few rows are left, is moved back to end where
-    the rows end: sums are computed twice alike."""
-    height = panel_height(panel.operands.shape, panel.columns)
-    low, left = lower_height(height), rows % height
-    tiles = rows.ceil_div(height)
+    the rows end: sums are computed twice alike. Each height is code of its own, so panels of few
+    columns and tiles of few rows do with fewer."""
+    shape = panel.operands.shape
+    height = panel_height(shape, panel.columns)
+    is_whole = panel.columns == shape.columns
+    lower = height - 1 if is_whole else 0
+    low = lower_height(height) if height > SHORT_TILE else 0
+    left, tiles = rows % height, rows.ceil_div(height)
     shorter = tiles * height - rows
     is_low = b.and_(left.compare(">", 0), left.compare("<=", low))
+    is_even = b.and_(shorter.compare(">", 0), shorter.compare("<=", tiles if lower else 0))
     whole = Index(b, b.select(is_low, (rows - left).value, rows.value))
-    is_even = b.and_(shorter.compare(">", 0), shorter.compare("<=", tiles))
     stop = Index(b, b.select(is_even, ((tiles - shorter) * height).value, whole.value))
+
+    def emit_tiles(ahead: _Ahead | None) -> None:
+        with counted_loop(b, stop, height) as i:
+            _emit_tile(b, panel, i.least(rows - height), height, ahead)
+
     with b.if_else(rows.compare(">=", height)) as (many, few):
         with many:
-            with counted_loop(b, stop, height) as i:
-                _emit_tile(b, panel, i.least(rows - height), height, ahead)
-            with b.if_else(is_even, likely=False) as (even, uneven):
-                with even, index_range(b, stop, rows, height - 1) as i:
-                    _emit_tile(b, panel, i, height - 1, ahead)
-                with uneven, b.if_then(is_low):
+            if ahead is None or not is_whole:
+                emit_tiles(ahead)
+            else:
+                with b.if_else(ahead.asks) as (asking, near):
+                    with asking:
+                        emit_tiles(ahead)
+                    with near:
+                        emit_tiles(None)
+            if lower:
+                with b.if_then(is_even), index_range(b, stop, rows, lower) as i:
+                    _emit_tile(b, panel, i, lower, ahead)
+            if low:
+                with b.if_then(b.and_(b.not_(is_even), is_low)):
                     _emit_tile(b, panel, rows - low, low, ahead)
         with few, counted_loop(b, rows) as i:
             _emit_tile(b, panel, i, 1, ahead)
@@ -253,7 +266,7 @@ def _emit_sums(
             sums.add([b.gep(row, [i64(n)]) for row in left], weights, size)
         done.add(steps)
 
-    emit_steps(b, depth, STEPS if products <= FEW_SUMS else steps_of_iteration(products), emit)
+    emit_steps(b, depth, steps_of_iteration(products), emit)
     targets = [offset(y, y_stride * n) for n in range(height)]
     with b.if_else(accumulate.compare("!=", 0)) as (add, replace):
         with add:
