@@ -199,7 +199,7 @@ def test_first_values_are_copied_by_one_loop(monkeypatch: pytest.MonkeyPatch) ->
                     break
     drivers = [text for text in texts if "copies" in text]
     assert len({len(text.splitlines()) for text in drivers}) == 1
-    assert found[2] - found[1] < 300 * 1600, found
+    assert found[2] - found[1] < 300 * 1640, found
 
 
 def test_an_import_of_a_node_with_many_outputs_is_linear() -> None:

@@ -122,7 +122,7 @@ class RegionExtractor:
         variable = self.extraction.shared.get(bound) if isinstance(bound, Value) else bound
         if not isinstance(variable, Resource) or variable.kind != "variable":
             return bound
-        kept = self._kept((reader, variable.name))
+        kept = self._kept((reader, variable.name)) if self.extraction.early.before else None
         if isinstance(bound, Resource):
             return kept or bound
         return self.extraction.current(self.scope, bound, kept)
@@ -140,7 +140,7 @@ class RegionExtractor:
         and are extracted after it. Those that wait for it find what it gives."""
         region: RegionExtractor | None
         early = self.extraction.early
-        if early is None:
+        if early is None or not early.before:
             return
         for read in early.behind.get(assignment, ()):
             region = self
@@ -230,7 +230,7 @@ class RegionExtractor:
         for unit, count in waiting.items():
             if not count:
                 push(unit)
-        while ready or self._release(held, before, push):
+        while ready or (held and self._release(held, before, push)):
             _, _, unit = heapq.heappop(ready)
             if unit in self.done:
                 continue  # emitted together with another one

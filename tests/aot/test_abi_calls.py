@@ -18,4 +18,4 @@ SEEDS = list(CASES) if "FLOWC_FUZZ" in os.environ else list(CASES)[:4]
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 @pytest.mark.timeout(1800)
 def test_fuzz_wrong_arguments_are_refused() -> None:
-    assert outcomes("abi_calls", SEEDS) == dict.fromkeys(SEEDS, "right")
+    assert outcomes("calls.abi_calls", SEEDS) == dict.fromkeys(SEEDS, "right")

@@ -174,8 +174,6 @@ def _evaluate_reduction(
         total = _FOLDS[lowering.combine].reduce(
             full, axis=axes, dtype=accumulator.numpy, keepdims=True, initial=neutral
         )
-    if count == 0 and lowering.empty is not None:
-        total = np.full(total.shape, lowering.empty)
     result = ArrayScalar(accumulator, np.asarray(total, accumulator.numpy))
     if lowering.finish is not None:
         result = lowering.finish(k, result, k.const(count, accumulator))

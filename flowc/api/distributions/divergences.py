@@ -24,7 +24,7 @@ _FUNCTIONS: dict[tuple[type, type], Divergence] = {}
 def _between(one: type, other: type) -> Divergence | None:
     """The function for just these two classes."""
     own = vars(one).get("_divergence") if one is other else None
-    return own or _FUNCTIONS.get((one, other))
+    return _FUNCTIONS.get((one, other)) if own is None else own.__func__
 
 
 def registered_divergence(one: type, other: type) -> Divergence | None:

@@ -51,7 +51,7 @@ class EarlyReads:
         """The nodes that read each variable, and those that may change it."""
         readers: dict[str, list[Any]] = defaultdict(list)
         writers: dict[str, list[Any]] = defaultdict(list)
-        if not any(self._is_variable(key) for key in self.flow.needed):
+        if not self._has_two_uses():
             return readers, writers
         for key in sorted(self.flow.needed, key=self.source.order):
             kind = self.source.node(key).type
@@ -72,6 +72,23 @@ class EarlyReads:
             name = self._variable(ref)
             if name is not None:
                 yield position, name
+
+    def _has_two_uses(self) -> bool:
+        """Whether more than one node may use a variable. Nothing but first values is asked for
+        often, of many variables, so what follows is not for these."""
+        nodes = [(key, self.source.node(key)) for key in self.flow.needed if key != ARGUMENT]
+        used: dict[Any, Any] = {}  # by whom; each node that is used, by one of those that do
+        again: set[Any] = set()
+        for key, node in nodes:
+            for before, _ in node.inputs:
+                if used.setdefault(before, key) is not key:
+                    again.add(before)
+        variables = {k for k in {node.type for _, node in nodes} if has_trait(k, "variable")}
+        found = [(key, node) for key, node in nodes if node.type in variables]
+        names = {node.attrs.get("shared_name") or key for key, node in found}
+        if len(names) < len(found) or not again.isdisjoint([key for key, _ in found]):
+            return True
+        return not used.keys().isdisjoint([used[key] for key, _ in found if key in used])
 
     def _is_variable(self, key: Any) -> bool:
         return key != ARGUMENT and has_trait(self.source.node(key).type, "variable")

@@ -36,7 +36,7 @@ from flowc.codegen.cpu.products.pixel_tiles import (
     panel_vectors,
     panel_width,
 )
-from flowc.codegen.cpu.strided_rows import StridedRows
+from flowc.codegen.cpu.products.strided_rows import StridedRows
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tile_sums import (
     STEPS,
