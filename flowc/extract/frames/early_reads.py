@@ -74,8 +74,8 @@ class EarlyReads:
                 yield position, name
 
     def _has_two_uses(self) -> bool:
-        """Whether more than one node may use a variable. Nothing but first values is asked for
-        often, of many variables, so what follows is not for these."""
+        """Whether more than one node may use a variable. Programs that only assign first values
+        have many variables and no such use, and need no more than this."""
         nodes = [(key, self.source.node(key)) for key in self.flow.needed if key != ARGUMENT]
         used: dict[Any, Any] = {}  # by whom; each node that is used, by one of those that do
         again: set[Any] = set()
@@ -146,9 +146,8 @@ class EarlyReads:
             for before in self._awaited(key):
                 behind[key] |= behind[before] | bits.get(before, 0)
                 begins[key] = max(begins[key], begins[before] + self._takes_time(before))
-            if (
-                self.source.node(key).type == LOOP_COND
-            ):  # a loop begins when its variables are there
+            if self.source.node(key).type == LOOP_COND:
+                # A loop begins when its variables are there.
                 enters = self.flow.frame(key).enters
                 begins[key] = max((begins[k] for k in enters if k in begins), default=0)
         for name in shared:

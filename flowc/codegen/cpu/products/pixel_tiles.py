@@ -26,7 +26,7 @@ HIGHEST = 14  # rows of a tile, at most
 WIDEST = 4  # vectors of a tile, at most, and its rows at least then: it loads few of either
 WIDE_ROWS = 6
 EVEN_TILES = 4  # above one another, at most, that are made to share out known rows evenly
-NEAR_BYTES = 32 << 10  # of a right operand: so many stay in the first cache as they stand
+RIGHT_BYTES = 32 << 10  # of a right operand: so many stay in the first cache as they stand
 FEW_ROWS = 24  # that read a right operand too seldom for copies of it to pay
 
 
@@ -64,7 +64,7 @@ def reads_right_in_place(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> 
     if shape.lanes < 2 or n < shape.lanes or not 0 < channels <= POINTWISE_DEPTH or not rows:
         return False
     rest = n % pixel_shape(shape, n).columns
-    is_near = channels * n * shape.dtype.size <= NEAR_BYTES
+    is_near = channels * n * shape.dtype.size <= RIGHT_BYTES
     return not 0 < rest < shape.lanes and (is_near or rows <= FEW_ROWS)
 
 

@@ -70,8 +70,8 @@ from flowc.ir.dims import Dim
 from flowc_runtime.native.writer import i64
 
 NEAR_ROWS = 42  # of a task, about: they stay in the first caches until they are finished
-FAR_ROWS = 98  # of a task where weights are more than `NEAR_BYTES`: all share what is read of them
-NEAR_BYTES = 256 << 10
+FAR_ROWS = 98  # of a task where weights are more than `NEAR_WEIGHTS`: all share what is read
+NEAR_WEIGHTS = 256 << 10  # bytes
 CHAIN = 512  # steps of a sum, at most: what is longer loses digits
 SHORT_TILE = 9  # rows: of so many or fewer, tiles of one row less share out nearly any number
 
@@ -79,7 +79,7 @@ SHORT_TILE = 9  # rows: of so many or fewer, tiles of one row less share out nea
 def rows_together(shape: TileShape, channels: Dim, n: Dim) -> int:
     """How many rows a task of `pointwise_source` has, about, for so many channels and columns."""
     size = channels * n * shape.dtype.size
-    return FAR_ROWS if isinstance(size, int) and size > NEAR_BYTES else NEAR_ROWS
+    return FAR_ROWS if isinstance(size, int) and size > NEAR_WEIGHTS else NEAR_ROWS
 
 
 @dataclass(frozen=True, slots=True)
