@@ -231,7 +231,9 @@ def function_text(
     return "\n".join([head, *(body for body in bodies if body)]) + "\n"
 
 
-def block_bounds(shape: TileShape, of_block: int | str = 0, tile_rows: str = "") -> str:
+def block_bounds(
+    shape: TileShape, of_block: int | str = 0, tile_rows: str = "", panel_columns: str = ""
+) -> str:
     """Lines that share out `m` rows evenly over row blocks, by default of as many rows as have room
     where they are gathered, and each over its parts, and count the panels of `n`. With `tile_rows`
     blocks are of whole tiles: the rows that are left belong to the last block, whatever its room.
@@ -245,11 +247,40 @@ def block_bounds(shape: TileShape, of_block: int | str = 0, tile_rows: str = "")
         row_blocks = ceil_div(whole, {of_block or shape.block_rows})
         per_block = ceil_div(ceil_div(whole, row_blocks), {rows}) * {rows}
         per_part = ceil_div(ceil_div(per_block, parts), {rows}) * {rows}
-        panel_count = ceil_div(n, {shape.columns})
+        panel_count = ceil_div(n, {panel_columns or shape.columns})
         """
 
 
-def each_block(shape: TileShape, outer: str, *lines: str) -> str:
+def counts_of_rows(
+    rows: int, of_block: int, unit: int, parts: int, tile_rows: int
+) -> dict[int, int]:
+    """How many rows the pieces have that `each_block` makes of so many, and how often there are
+    such: whole blocks, and any number of parts that follow each other. `unit`: what parts are
+    multiples of."""
+    whole = rows // tile_rows * tile_rows or rows
+    up = lambda count: -(-count // unit) * unit
+    blocks = max(1, -(-whole // of_block))
+    per_block = up(-(-whole // blocks))
+    per_part = up(-(-per_block // parts))
+    end = lambda row: rows if row >= whole else row
+    found: dict[int, int] = {}
+    for number, times in ((0, blocks - 1), (blocks - 1, 1)):
+        first, stop = number * per_block, (number + 1) * per_block
+        begins = [first + part * per_part for part in range(parts)]
+        pieces = [(first, stop)] + [
+            (begin, min(begin + count * per_part, stop))
+            for part, begin in enumerate(begins)
+            for count in range(1, parts - part + 1)
+        ]
+        for begin, after in pieces if times else ():
+            count = max(0, end(after) - end(begin))
+            found[count] = found.get(count, 0) + times
+    return found
+
+
+def each_block(
+    shape: TileShape, outer: str, *lines: str, panel_columns: str = "", block_panels: str = ""
+) -> str:
     """The loop over the blocks of tasks `begin .. end`: `lines` for each, where `outer` (batch
     entry, group...) and `row_begin .. column_end` say which it is.
 
@@ -257,7 +288,8 @@ def each_block(shape: TileShape, outer: str, *lines: str) -> str:
     its rows: these panels stay in the caches. Parts behind the last row of a block, of more parts
     than it has tiles, are empty.
     """
-    most = shape.block_columns // shape.columns
+    columns = panel_columns or shape.columns
+    most = block_panels or shape.block_columns // shape.columns
     head = f"""
         task = begin
         while task < end:
@@ -286,8 +318,8 @@ def each_block(shape: TileShape, outer: str, *lines: str) -> str:
                 row_begin = m
             if row_end >= whole:
                 row_end = m
-            column_begin = (first_panel + panel) * {shape.columns}
-            column_end = least(column_begin + panels_done * {shape.columns}, n)
+            column_begin = (first_panel + panel) * {columns}
+            column_end = least(column_begin + panels_done * {columns}, n)
             row_begin = least(row_begin, row_end)
         """
     return "\n".join([indented(head, 4), *(indented(text, 8) for text in lines if text)])

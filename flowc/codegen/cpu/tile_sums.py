@@ -101,29 +101,35 @@ def steps_of_iteration(products: int) -> int:
 
 
 class Sums:
-    """Sums of `rows` x `vectors`, 0 at first, which stay in registers."""
+    """Sums of `rows` x `vectors`, 0 at first. `values`: those so far, row by row, which loops that
+    add to them carry: so they stay in registers."""
 
     def __init__(self, b: ir.IRBuilder, element: ir.Type, rows: int, vectors: Sequence[Vector]):
         self.b, self.vectors = b, vectors
-        kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
-        with b.goto_entry_block():
-            self._slots = [[b.alloca(kind) for kind in kinds] for _ in range(rows)]
-        for kind, slot in (pair for row in self._slots for pair in zip(kinds, row)):
-            b.store(ir.Constant(kind, None), slot)
+        zeros = [ir.Constant(ir.VectorType(element, lanes), None) for _, lanes in vectors]
+        self.values: list[Value] = zeros * rows
 
     def add(self, left: Sequence[Value], panel: Value, size: int) -> None:
         """One step of the inner dimension: `left` are pointers to an element for each row, `panel`
         to the elements of all columns, of `size` bytes."""
-        b = self.b
-        columns = [load_vector(b, b.gep(panel, [i64(j)]), lanes, size) for j, lanes in self.vectors]
-        for place, row in zip(left, self._slots):
+        place = lambda first: self.b.gep(panel, [i64(first)])
+        self.add_products(
+            left, [load_vector(self.b, place(j), lanes, size) for j, lanes in self.vectors]
+        )
+
+    def add_products(self, left: Sequence[Value], columns: Sequence[Value]) -> None:
+        """The same, of columns in vectors."""
+        b, number = self.b, 0
+        for place in left:
             factor = b.load(place)
-            for column, slot, (_, lanes) in zip(columns, row, self.vectors):
-                wide = broadcast(b, factor, lanes)
-                b.store(multiply_add(b, wide, column, b.load(slot)), slot)
+            wide = {n: broadcast(b, factor, n) for n in dict.fromkeys(n for _, n in self.vectors)}
+            for column, (_, lanes) in zip(columns, self.vectors):
+                self.values[number] = multiply_add(b, wide[lanes], column, self.values[number])
+                number += 1
 
     def totals(self) -> list[list[Value]]:
-        return [[self.b.load(slot) for slot in row] for row in self._slots]
+        width = len(self.vectors)
+        return [self.values[i : i + width] for i in range(0, len(self.values), width)]
 
 
 class Ahead:
@@ -154,13 +160,16 @@ class Ahead:
             self._fetch_between(place, apart // 2, steps)
 
 
-def emit_steps(b: ir.IRBuilder, count: Index, steps: int, emit: Callable[[int], None]) -> None:
-    """`emit(n)` is the code of `n` steps: of `steps` at a time, then of one at a time."""
-    whole = count // steps
-    with counted_loop(b, whole):
+def emit_steps(
+    b: ir.IRBuilder, count: Index, steps: int, emit: Callable[[int], None], *sums: Sums
+) -> None:
+    """`emit(n)` is the code of `n` steps, which add to `sums`: of `steps` at a time, then of one at
+    a time."""
+    whole, carried = count // steps, [x.values for x in sums]
+    with counted_loop(b, whole, carried=carried):
         emit(steps)
     if steps > 1:
-        with counted_loop(b, count - whole * steps):
+        with counted_loop(b, count - whole * steps, carried=carried):
             emit(1)
 
 
@@ -193,7 +202,7 @@ def _emit_sums(
         k.add(steps)
         place.add(steps * o.width)
 
-    emit_steps(b, Index(b, depth), steps_of_iteration(rows * len(vectors)), emit)
+    emit_steps(b, Index(b, depth), steps_of_iteration(rows * len(vectors)), emit, sums)
     emit_sum_stores(b, sums.totals(), shape, n, (c, c_stride, accumulate))
 
 
@@ -214,7 +223,11 @@ def _emit_line_sums(
     ahead, place = Ahead(b, following, Index(b, next_step)), Counter(b, 0)
     # Of more steps at once, elements that rows share would take the registers of sums.
     steps = min(steps_of_iteration(rows * len(vectors)), o.stride)
-    with counted_loop(b, groups) as group, counted_loop(b, lines) as line:
+    carried = [sums.values]
+    with (
+        counted_loop(b, groups, carried=carried) as group,
+        counted_loop(b, lines, carried=carried) as line,
+    ):
         first, k = offset(block, group * group_step + line * line_step), Counter(b, 0)
 
         def emit(steps: int) -> None:
@@ -226,7 +239,7 @@ def _emit_line_sums(
             k.add(steps)
             place.add(steps * o.width)
 
-        emit_steps(b, Index(b, depth), steps, emit)
+        emit_steps(b, Index(b, depth), steps, emit, sums)
     emit_sum_stores(b, sums.totals(), shape, n, (c, c_stride, accumulate))
 
 

@@ -105,30 +105,52 @@ def byte_offset(pointer: Value, count: Index) -> Value:
 
 @contextmanager
 def counted_loop(
-    b: ir.IRBuilder, count: Index, step: int = 1, *, unrolled: int = 1
+    b: ir.IRBuilder,
+    count: Index,
+    step: int = 1,
+    *,
+    unrolled: int = 1,
+    carried: Sequence[list[Value]] = (),
 ) -> Iterator[Index]:
     """`for index in range(0, count, step)`: the body is emitted inside the `with`."""
-    with index_range(b, Index(b, i64(0)), count, step, unrolled=unrolled) as index:
+    zero = Index(b, i64(0))
+    with index_range(b, zero, count, step, unrolled=unrolled, carried=carried) as index:
         yield index
 
 
 @contextmanager
 def index_range(
-    b: ir.IRBuilder, begin: Index, end: Index, step: Index | int = 1, *, unrolled: int = 1
+    b: ir.IRBuilder,
+    begin: Index,
+    end: Index,
+    step: Index | int = 1,
+    *,
+    unrolled: int = 1,
+    carried: Sequence[list[Value]] = (),
 ) -> Iterator[Index]:
     """`for index in range(begin, end, step)`: the body is emitted inside the `with`. `unrolled`:
-    how many of them LLVM writes one after another."""
+    how many of them LLVM writes one after another. `carried`: lists of values that the body
+    replaces by those of the next iteration; behind the loop they hold the last ones."""
     head, body, done = (b.append_basic_block(n) for n in ("head", "body", "done"))
     before = b.block
     b.branch(head)
     b.position_at_end(head)
     index = b.phi(I64)
     index.add_incoming(begin.value, before)
+    kept = [[b.phi(value.type) for value in values] for values in carried]
+    for values, phis in zip(carried, kept):
+        for value, phi in zip(values, phis):
+            phi.add_incoming(value, before)
+        values[:] = phis
     b.cbranch(b.icmp_signed("<", index, end.value), body, done)
     b.position_at_end(body)
     yield Index(b, index)
     following = Index(b, index) + step
     index.add_incoming(following.value, b.block)
+    for values, phis in zip(carried, kept):
+        for value, phi in zip(values, phis):
+            phi.add_incoming(value, b.block)
+        values[:] = phis
     back = b.branch(head)
     unroll(back, unrolled)
     b.position_at_end(done)
@@ -156,6 +178,39 @@ def store_vector(b: ir.IRBuilder, value: Value, pointer: Value, align: int) -> N
     b.store(value, b.bitcast(pointer, value.type.as_pointer()), align=align)
 
 
+def vector_mask(b: ir.IRBuilder, count: Index, lanes: int) -> Value:
+    """The first `count` of so many lanes."""
+    numbers = ir.Constant(ir.VectorType(I32, lanes), list(range(lanes)))
+    wide = broadcast(b, b.trunc(count.value, I32), lanes)
+    return b.icmp_signed("<", numbers, wide)
+
+
+def masked_load(b: ir.IRBuilder, pointer: Value, mask: Value, align: int) -> Value:
+    """The lanes of the mask, and 0 in the others, which are not read."""
+    vector = ir.VectorType(pointer.type.pointee, mask.type.count)
+    place: Value = b.bitcast(pointer, vector.as_pointer())
+    kind = ir.FunctionType(vector, [place.type, I32, mask.type, vector])
+    function = declare(b.module, f"llvm.masked.load.{_name(vector)}.p0{_name(vector)}", kind)
+    return b.call(function, [place, I32(align), mask, ir.Constant(vector, None)])
+
+
+def masked_store(b: ir.IRBuilder, value: Value, pointer: Value, mask: Value, align: int) -> None:
+    """Stores the lanes of the mask."""
+    place: Value = b.bitcast(pointer, value.type.as_pointer())
+    kind = ir.FunctionType(VOID, [value.type, place.type, I32, mask.type])
+    name = _name(value.type)
+    function = declare(b.module, f"llvm.masked.store.{name}.p0{name}", kind)
+    b.call(function, [value, place, I32(align), mask])
+
+
+def _name(vector: ir.VectorType) -> str:
+    """What LLVM calls a vector, in names of functions."""
+    kind = vector.element
+    if isinstance(kind, ir.IntType):
+        return f"v{vector.count}i{kind.width}"
+    return f"v{vector.count}{'f32' if isinstance(kind, ir.FloatType) else 'f64'}"
+
+
 def opaque(b: ir.IRBuilder, number: Value) -> Value:
     """The same number, of which LLVM does not know where it comes from."""
     return b.asm(ir.FunctionType(number.type, [number.type]), "", "=r,0", [number], False)
@@ -172,8 +227,7 @@ def multiply_add(b: ir.IRBuilder, x: Value, y: Value, z: Value) -> Value:
     element = x.type.element
     if isinstance(element, ir.IntType):
         return b.add(b.mul(x, y), z)
-    suffix = "f32" if isinstance(element, ir.FloatType) else "f64"
-    name = f"llvm.fmuladd.v{x.type.count}{suffix}"
+    name = f"llvm.fmuladd.{_name(x.type)}"
     function = declare(b.module, name, ir.FunctionType(x.type, [x.type] * 3))
     return b.call(function, [x, y, z])
 
@@ -209,9 +263,10 @@ def module_function(
 
 
 def llvm_arguments(dtype: DType, kinds: str) -> list[ir.Type]:
-    """Argument types from letters: `p` a pointer to elements of `dtype`, `i` an int64."""
-    pointer = element_type(dtype).as_pointer()
-    return [pointer if kind == "p" else I64 for kind in kinds]
+    """Argument types from letters: `p` a pointer to elements of `dtype`, `f` the address of a
+    routine, `i` an int64."""
+    found = {"p": element_type(dtype).as_pointer(), "f": I8.as_pointer(), "i": I64}
+    return [found[kind] for kind in kinds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,19 +302,27 @@ class Routine:
 
 def _numba_arguments(dtype: DType, kinds: str) -> list[Any]:
     pointer = types.CPointer(getattr(types, dtype.name))
-    return [pointer if kind == "p" else types.int64 for kind in kinds]
+    found = {"p": pointer, "f": types.CPointer(types.uint8), "i": types.int64}
+    return [found[kind] for kind in kinds]
 
 
 @cache
 def routine_call(dtype: DType, kinds: str) -> Any:
     """What Numba takes as a function of the address of a routine, and of its arguments."""
-    signature = types.void(types.CPointer(types.uint8), *_numba_arguments(dtype, kinds))
+    signature = types.void(*_numba_arguments(dtype, f"f{kinds}"))
+    return numba_function(
+        "routine_at",
+        signature,
+        lambda b, values: call_at(b, values[0], dtype, kinds, *values[1:]),
+    )
+
+
+def call_at(
+    b: ir.IRBuilder, address: Value, dtype: DType, kinds: str, *values: Value | Index | int
+) -> None:
+    """Calls the routine at an address."""
     kind = ir.FunctionType(VOID, llvm_arguments(dtype, kinds)).as_pointer()
-
-    def emit(b: ir.IRBuilder, values: Values) -> None:
-        b.call(b.bitcast(values[0], kind), values[1:])
-
-    return numba_function("routine_at", signature, emit)
+    b.call(b.bitcast(address, kind), [_plain(value) for value in values])
 
 
 @lru_cache(maxsize=256)

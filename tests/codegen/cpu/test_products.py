@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from compiled_source import Compiled
 from contraction_kernels import assert_close, shape_for, values
 
 from flowc import dtypes
-from flowc.codegen.cpu.blocked import Argument
+from flowc.codegen.cpu.blocked import Argument, counts_of_rows
 from flowc.codegen.cpu.contractions.cluster import contraction_launches
 from flowc.codegen.cpu.packing import (
     pack_gemm_b,
@@ -25,6 +27,8 @@ from flowc.codegen.cpu.products.gemm_m_vectorized import (
     turned_source,
 )
 from flowc.codegen.cpu.products.pixel_tiles import (
+    Heights,
+    heights_needed,
     is_pointwise,
     pack_pointwise,
     panel_vectors,
@@ -35,6 +39,7 @@ from flowc.codegen.cpu.products.pixel_tiles import (
 from flowc.codegen.cpu.products.pointwise import pointwise_source
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
+from flowc.codegen.llvm.vector_ir import Routine
 from flowc.ir.builder import Builder
 from flowc.ir.dims import Dim, symbol
 from flowc.ir.lowering import Convolution
@@ -309,6 +314,61 @@ def test_which_tiles_products_of_pixels_have() -> None:
     assert even(32, 32) == 11  # three tiles of 11, 11 and 10 rows
     assert even(64, 5) == 5 and even(64, 1000) == 6
     assert with_even_tiles(pixel_shape(narrow, 64), 8).rows == 4
+
+
+def test_which_heights_tiles_of_pixels_have() -> None:
+    """Lower tiles have code where they save rows, and single ones where rows are few."""
+    needed = lambda high, *counts: heights_needed(high, dict.fromkeys(counts, 1))
+    assert needed(6, 42, 48) == Heights(6, 0, False)
+    assert needed(6, 49) == Heights(6, 5, False)  # four tiles of 6 rows and five of 5
+    assert needed(6, 3136) == Heights(6, 0, False)  # two rows more than there are
+    assert needed(14, 49) == Heights(14, 8, False)
+    assert needed(14, 5, 28) == Heights(14, 0, True)
+    assert heights_needed(6, None) == Heights(6, 5, True)
+    assert heights_needed(14, None) == Heights(14, 8, True)
+    for tiles, rows, computed in ((Heights(6, 5, False), 49, 49), (Heights(14, 8, True), 49, 50)):
+        assert tiles.computed(rows) == computed
+
+
+def test_blocks_have_the_rows_that_tiles_are_chosen_for() -> None:
+    """However a range is cut into calls."""
+    shape = shape_for(dtypes.f32, 512)
+    source = pointwise_source(shape, 0)
+    found: list[int] = []
+    names = {"advance": lambda p, n: n, "least": min, "ceil_div": lambda x, y: -(-x // y)}
+    names |= {"idiv": lambda x, y: x // y, "call_product": lambda *a: found.append(a[12])}
+    space: dict[str, Any] = dict(names)
+    exec(source.text, space)
+    bound = [x if isinstance(x, int) else 0 for x in source.bound.values()]
+    unit, rows = source.bound["tile_rows"], source.bound["block_rows"]
+    assert isinstance(unit, int) and isinstance(rows, int)
+    for m in (1, 13, 49, 196, 200, 300):
+        for parts in (1, 2, 3, 4):
+            sizes = {"batch": 1, "m": m, "n": 2 * shape.columns, "parts": parts}
+            tasks = eval(source.tasks, sizes)
+            for begin, end in itertools.combinations(range(tasks + 1), 2):
+                ints = [1, m, sizes["n"], 8, parts, sizes["n"], 0, 0, 8, begin, end]
+                space[source.name](*bound, 0, 0, 0, *ints)
+            known = counts_of_rows(m, rows, unit, parts, unit)
+            assert {*found} - {0} == {*known} - {0}
+            found.clear()
+
+
+def test_columns_that_need_as_many_vectors_share_their_tiles() -> None:
+    """With masks; half a vector is one of its own."""
+    shape = shape_for(dtypes.f32, 512)
+    sizes = {"batch": 1, "m": 12544}
+
+    def tiles(n: int) -> list[str]:
+        wide = pixel_shape(shape, n)
+        source = pointwise_source(wide, n % wide.columns, sizes={**sizes, "n": n})
+        found = (x for x in source.bound.values() if isinstance(x, Routine))
+        return [x.name for x in found if x.name.startswith("row_sums")]
+
+    assert tiles(17) == tiles(24) == ["row_sums.f32.14x24.16"]
+    assert tiles(25) == tiles(32) == ["row_sums.f32.14x32.16"]
+    assert tiles(1) == tiles(8) == ["row_sums.f32.14x8.16"]
+    assert tiles(64) == tiles(1024) == ["row_sums.f32.6x64.16"]
 
 
 def test_rows_that_fill_no_tile_have_no_block_of_their_own() -> None:

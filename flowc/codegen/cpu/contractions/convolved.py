@@ -188,7 +188,9 @@ class Convolved:
         tiles = pixel_shape(self.shape, known.shape[-1])
         rest = known.shape[-1] % tiles.columns
         together = rows_together(tiles, channels, n)
-        source = pointwise_source(tiles, rest, finish.hook, extra=finish.extra, together=together)
+        source = pointwise_source(
+            tiles, rest, finish.hook, extra=finish.extra, together=together, sizes=ints
+        )
         return self._launch(source, pack_pointwise(known, tiles), ints)
 
     def _winograd(self, known: Array, spec: WinogradSpec) -> Launch:

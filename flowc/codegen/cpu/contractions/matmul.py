@@ -102,7 +102,7 @@ def matmul_launches(
             rest = right.shape[-1] % tiles.columns
             together = rows_together(tiles, k, n)
             source = pointwise_source(
-                tiles, rest, finish.hook, extra=finish.extra, together=together
+                tiles, rest, finish.hook, extra=finish.extra, together=together, sizes=ints
             )
             return (launch_of(node, source, operands, ints, finish),)
         packed = pack_gemm_b(right, shape)
@@ -115,7 +115,12 @@ def matmul_launches(
         ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": 0 if shared_b else k * n}
         ints["w_step"] = 1
         source = pointwise_source(
-            tiles, n % tiles.columns, finish.hook, extra=finish.extra, in_place=True
+            tiles,
+            n % tiles.columns,
+            finish.hook,
+            extra=finish.extra,
+            in_place=True,
+            sizes=ints,
         )
         return (launch_of(node, source, operands, ints, finish),)
     whole_panels = isinstance(n, int) and n % shape.columns == 0
@@ -141,6 +146,7 @@ def matmul_launches(
             extra=finish.extra,
             together=rows_together(tiles, k, n),
             block_rows=block_rows,
+            sizes=ints,
         )
         return (pack, launch_of(node, source, operands, ints, finish, workspace))
     return (pack, launch_of(node, source, operands | {"b": WORKSPACE}, ints, finish, workspace))

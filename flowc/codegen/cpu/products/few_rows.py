@@ -146,7 +146,7 @@ def _emit_panels(
             step.add(steps)
             place.add(steps * shape.columns)
 
-        emit_steps(b, (k - begin).least(shape.depth), STEPS, emit)
+        emit_steps(b, (k - begin).least(shape.depth), STEPS, emit, *sums)
         for number, total in enumerate(sums):
             target = b.gep(side, [i64(number * shape.columns)]), i64(together), begin.value
             emit_sum_stores(b, total.totals(), shape, shape.columns, target)

@@ -8,8 +8,8 @@ it, and the vectors and heights of its panels.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
@@ -25,6 +25,8 @@ FILLED, NARROW_FILLED = 0.9, 0.75  # of the rows of all tiles, at least: whole, 
 HIGHEST = 14  # rows of a tile, at most
 WIDEST = 4  # vectors of a tile, at most, and its rows at least then: it loads few of either
 WIDE_ROWS = 6
+SHORT_TILE = 9  # rows: of so many or fewer, tiles of one row less share out nearly any number
+SPARED = 1 / 128  # of the rows, by tiles of another height: at least, to be worth its code
 EVEN_TILES = 4  # above one another, at most, that are made to share out known rows evenly
 RIGHT_BYTES = 32 << 10  # of a right operand: so many stay in the first cache as they stand
 FEW_ROWS = 24  # that read a right operand too seldom for copies of it to pay
@@ -49,7 +51,8 @@ def is_product_of_pixels(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> 
     if isinstance(rows, int) and rows:
         height = panel_height(shape, min(n, shape.columns) or 1)
         filled = FILLED if n >= shape.columns else NARROW_FILLED
-        if rows < max(height, filled * _rows_of_tiles(height, rows)):
+        tiles = heights_needed(height, None), heights_needed(height, {rows: 1})
+        if rows < max(height, filled * min(x.computed(rows) for x in tiles)):
             return False
     shared = math.gcd(channels * shape.dtype.size, SET_BYTES)
     fits = shape.rows * shared <= LINES * SET_BYTES
@@ -90,18 +93,39 @@ def with_even_tiles(shape: TileShape, rows: int) -> TileShape:
     return replace(shape, rows=-(-rows // tiles)) if 0 < tiles <= EVEN_TILES else shape
 
 
-def lower_height(height: int) -> int:
-    """Rows of the last tile, where no more are left."""
-    return (height + 2) // 2
+@dataclass(frozen=True, slots=True)
+class Heights:
+    """The tiles that share out rows: of `high` rows, of `low` ones (0: none), and of a `single`
+    one, where there may be fewer than `high` in all."""
+
+    high: int
+    low: int
+    single: bool
+
+    def computed(self, rows: int) -> int:
+        """Rows that the tiles make for so many: those that the last tile shares with the one before
+        are made twice. `pointwise.py` shares them out."""
+        if rows < self.high:
+            return rows
+        left, tiles = rows % self.high, -(-rows // self.high)
+        if not left or (self.low == self.high - 1 and tiles * self.high - rows <= tiles):
+            return rows
+        return rows - left + (self.low if left <= self.low else self.high)
 
 
-def _rows_of_tiles(height: int, rows: int) -> int:
-    """Rows that are computed for so many, those of the last tile again that it shares."""
-    left = rows % height
-    if -rows % height <= -(-rows // height):
-        return rows
-    last = lower_height(height) if rows >= height and left <= lower_height(height) else height
-    return rows - left + (last if left else 0)
+def heights_needed(high: int, counts: Mapping[int, int] | None) -> Heights:
+    """The tiles for panels of so many rows, each so many times (None: of any). Lower ones are worth
+    their code where they save some rows: one row lower share out nearly any number exactly, where
+    there are enough of them; else the last tile is about half as high."""
+    plain, even = Heights(high, 0, True), Heights(high, high - 1, True)
+    half = Heights(high, (high + 2) // 2, True)
+    if counts is None:
+        return even if high <= SHORT_TILE else half
+    rows = lambda tiles: sum(tiles.computed(count) * times for count, times in counts.items())
+    best = min((plain, even, half) if high > 2 else (plain,), key=rows)
+    if rows(plain) - rows(best) <= SPARED * rows(best):
+        best = plain
+    return replace(best, single=any(0 < count < high for count in counts))
 
 
 def pack_pointwise(weights: Array, shape: TileShape) -> Packed:
@@ -120,18 +144,31 @@ def pack_pointwise(weights: Array, shape: TileShape) -> Packed:
     return packed_in_a_row([panels, of_rest])
 
 
+def has_masks(shape: TileShape) -> bool:
+    """Whether the target stores any first lanes of a vector as fast as all, which AVX-512 does."""
+    return shape.lanes * shape.dtype.size >= SLOW_BYTES
+
+
+def tile_columns(shape: TileShape, columns: int) -> int:
+    """The columns of the tile that so many have: with masks, as many as fill vectors, of which the
+    last may be half a one, for which the clock of many processors is faster."""
+    half = shape.lanes // 2
+    return -(-columns // half) * half if has_masks(shape) else columns
+
+
 def panel_vectors(shape: TileShape, columns: int, *, in_place: bool = False) -> list[Vector]:
-    """The vectors that hold so many columns; of the last, fewer lanes may be stored. It is a
-    shorter one where processors slow down for whole ones. Else all are equally long, as LLVM would
-    spill the sums; and where storing it would take several stores, it is moved back to end with the
-    columns, unless it is alone: those that it shares are computed twice. `in_place`: none reaches
-    beyond columns that fill a vector."""
+    """The vectors that hold so many columns; of the last, fewer lanes may be stored. All are
+    equally long, as LLVM would spill the sums of others; and where storing the last would take
+    several stores, it is moved back to end with the columns, unless it is alone: those that it
+    shares are computed twice. `in_place`: none reaches beyond columns that fill a vector, if not
+    by lanes that a mask leaves out."""
+    if has_masks(shape):
+        end = tile_columns(shape, columns)
+        return [(first, min(shape.lanes, end - first)) for first in range(0, end, shape.lanes)]
     lanes = min(shape.lanes, _power_of_two(columns))
     rest = columns % lanes
     found = [(first, lanes) for first in range(0, columns, lanes)]
-    if rest and lanes * shape.dtype.size >= SLOW_BYTES and not in_place:
-        found[-1] = (columns - rest, _power_of_two(rest))
-    elif columns > lanes and (rest & (rest - 1) or in_place):
+    if columns > lanes and (rest & (rest - 1) or (rest and in_place)):
         found[-1] = (columns - lanes, lanes)
     return found
 
@@ -148,8 +185,10 @@ def panel_width(shape: TileShape, columns: int) -> int:
 def panel_height(shape: TileShape, columns: int) -> int:
     """Rows of a tile that is so wide: of fewer vectors than the shape has, as many more as have
     their sums in registers, so that enough are made side by side."""
-    vectors = -(-columns // shape.lanes)
-    of_shape = shape.columns // shape.lanes
+    vectors, of_shape = -(-columns // shape.lanes), shape.columns // shape.lanes
     if vectors >= of_shape:
         return shape.rows
-    return max(shape.rows, min(HIGHEST, shape.rows * of_shape // vectors))
+    # Sums of the shape, and what was left of registers beside the elements of a row of a panel.
+    sums = shape.rows * of_shape + (2 * of_shape - 3 if of_shape > 2 else 0)
+    height = (sums - max(0, vectors - 2)) // vectors
+    return max(shape.rows, min(HIGHEST, height))
