@@ -243,11 +243,12 @@ def resize_bilinear(
             if first_row != top:
                 first, second = second, first
                 first_row, second_row = second_row, first_row
-            for turn in range(2):
+            # The lines that are not there. LLVM would write a loop over two rows out.
+            begin_line = 0 if first_row != top else 1
+            end_line = 2 if bottom != top and second_row != bottom else 1
+            for turn in range(begin_line, end_line):
                 wanted = bottom if turn else top
                 line = second if turn else first
-                if wanted == (second_row if turn else first_row) or (turn and bottom == top):
-                    continue
                 source = wanted * width * channels
                 if channels == 3 and (wanted + 1) % height:
                     stretch_colors(x, source, lows, highs, rights, lines, line, count)

@@ -42,6 +42,7 @@ from flowc.codegen.cpu.products.pixel_tiles import (
 from flowc.codegen.cpu.products.row_sums import row_sums_routine
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.llvm.vector_ir import (
+    Counter,
     Index,
     Routine,
     Value,
@@ -123,8 +124,10 @@ def _emit_panels(
     channels, y_stride, rows, columns, w_stride, later, fetches, *sizes = sizes
     panel_columns, rest_width, *heights = sizes
     whole, rest = _PanelTiles(*heights[:2], *args[3:6]), _PanelTiles(*heights[2:], *args[6:9])
-    chains = channels.ceil_div(CHAIN)
-    chain = channels.ceil_div(chains.most(1)).ceil_div(lanes) * lanes
+    steps = Counter(b, channels)
+    with b.if_then(channels.compare(">", CHAIN), likely=False):
+        steps.set(channels.ceil_div(channels.ceil_div(CHAIN)).ceil_div(lanes) * lanes)
+    chain = steps.get()
     with index_range(b, Index(b, i64(0)), columns, panel_columns) as j:
         count = (columns - j).least(panel_columns)
         is_rest = count.compare("<", panel_columns)
@@ -165,10 +168,11 @@ def _emit_panel(
     is moved back to end where the rows end: sums are computed twice alike."""
     *_, following = places
     channels, *_, step = sizes
-    left, count = rows % tiles.high, rows.ceil_div(tiles.high)
+    count = rows.ceil_div(tiles.high)
     shorter = count * tiles.high - rows
     is_even = b.and_(shorter.compare("<=", count), tiles.low.compare("==", tiles.high - 1))
-    is_low = b.and_(left.compare(">", 0), left.compare("<=", tiles.low))
+    left = tiles.high - shorter
+    is_low = b.and_(shorter.compare(">", 0), left.compare("<=", tiles.low))
     low_begin = Index(b, b.select(is_low, (rows - left).value, rows.value))
     low_begin = Index(b, b.select(is_even, ((count - shorter) * tiles.high).value, low_begin.value))
 

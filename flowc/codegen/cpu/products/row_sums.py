@@ -64,12 +64,14 @@ def row_sums_routine(shape: TileShape, columns: int, height: int, *, in_place: b
     sum, which may be 0; nothing is `in_place`.
     """
     width = tile_columns(shape, columns)
-    place = ".in_place" * in_place
+    # To load with a mask takes a port that multiply-adds need: 4 % of a whole tile.
+    is_cut = in_place and columns < width
+    ways = ".in_place" * in_place + ".cut" * is_cut
     return Routine(
-        f"row_sums.{shape.dtype}.{height}x{width}.{shape.lanes}{place}",
+        f"row_sums.{shape.dtype}.{height}x{width}.{shape.lanes}{ways}",
         shape.dtype,
         KINDS,
-        lambda b, values: _RowSums(b, values, shape, width, height, in_place).emit(),
+        lambda b, values: _RowSums(b, values, shape, width, height, in_place, is_cut).emit(),
         shared=True,
     )
 
@@ -79,9 +81,9 @@ class _RowSums:
 
     def __init__(
         self, b: ir.IRBuilder, args: Values, shape: TileShape, width: int, height: int,
-        in_place: bool,
+        in_place: bool, is_cut: bool,
     ) -> None:  # fmt: skip
-        self.b, self.height, self.in_place = b, height, in_place
+        self.b, self.height, self.in_place, self.is_cut = b, height, in_place, is_cut
         self.element, self.size = element_type(shape.dtype), shape.dtype.size
         self.x, self.w, self.y, self.following = args[:4]
         self.begin, self.end, self.channels, self.chain, *sizes = indices(b, args[4:])
@@ -130,7 +132,8 @@ class _RowSums:
             done.add(steps)
 
         emit_steps(b, depth, steps_of_iteration(self.height * len(self.vectors)), emit, sums)
-        fetched.add(depth * self.next_step)
+        if not self.in_place:
+            fetched.add(depth * self.next_step)
         return [
             [first_lanes(b, value, count) for value, count in zip(vectors, self.kept)]
             for vectors in sums.totals()
@@ -148,9 +151,10 @@ class _RowSums:
         return [self.b.gep(first, [i64(n * self.width)]) for n in range(steps)]
 
     def _load(self, row: Value, vector: Vector) -> Value:
-        """Weights of a vector; panels are as wide as all of these."""
+        """Weights of a vector; panels are as wide as all of these, and rows `in_place` that are not
+        cut."""
         place = self.b.gep(row, [i64(vector[0])])
-        if self.in_place and self._has_mask(vector):
+        if self.is_cut and self._has_mask(vector):
             return masked_load(self.b, place, self.mask, self.size)
         return load_vector(self.b, place, vector[1], self.size)
 
