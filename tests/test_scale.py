@@ -17,6 +17,8 @@ from call_counts import calls
 import flowc as tf
 from flowc.cache.store import program_key
 from flowc.codegen import program
+from flowc.codegen.program import launches_of
+from flowc.codegen.targets import target_named
 from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
@@ -141,6 +143,22 @@ def test_a_chain_of_1500_runs() -> None:
     for i in range(1000):
         y = -y + x if i % 2 else np.tanh(y)
     np.testing.assert_allclose(found, y, rtol=1e-4, atol=1e-4)
+
+
+def kernels_of(c: Computation) -> tuple[int, int]:
+    """How many kernels a graph has, and how many launches."""
+    found = launches_of(run_passes(c, Options()), target_named("x86-64-v3"))
+    every = [x for launches in found.values() for x in launches]
+    return len({kernel.key for x in every for kernel in x.kernels}), len(every)
+
+
+@pytest.mark.usefixtures("shallow")
+def test_trees_of_different_literals_have_a_few_kernels() -> None:
+    """Two for each level of the clusters, of which there are as many as a logarithm: one, and one
+    that all others share."""
+    small, large = kernels_of(sums_of_pairs(1000)), kernels_of(sums_of_pairs(4000))
+    assert large[1] > 3 * small[1] > 24
+    assert large[0] <= small[0] + 6 <= 16, (small, large)
 
 
 def first_values(count: int) -> Fetches:
