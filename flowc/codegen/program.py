@@ -125,7 +125,8 @@ def launches_of(
                 case "cluster" if shares_sizes and region is c and is_small(node):
                     found[node] = small.of(node, for_any_sizes)
                 case "cluster":
-                    found[node] = others.of(node, for_known_sizes)
+                    way = target.host.ways.get(node)
+                    found[node] = others.of(node, for_known_sizes, way)
                 case "while":
                     stack += [node.attrs["condition"], node.attrs["body"]]
                 case "if":

@@ -20,8 +20,13 @@ from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES, NULL
-from flowc.codegen.kernels.kernel import INTERPRETER, CalledPart, Launch, Operand
-from flowc.codegen.packed import Packed
+from flowc.codegen.kernels.kernel import (
+    INTERPRETER,
+    CalledPart,
+    Launch,
+    Operand,
+    PackedConstant,
+)
 from flowc.codegen.target import Target
 from flowc.errors import InternalError
 from flowc.ir.computation import Value
@@ -249,8 +254,10 @@ class Launcher:
         memory = self.memory.on(DEVICE if on_device else HOST)
         if isinstance(operand, Value):
             return memory.pointer(region.place_of(operand))
-        if isinstance(operand, np.ndarray | Packed):
+        if isinstance(operand, np.ndarray):
             return memory.weight(operand)
+        if isinstance(operand, PackedConstant):
+            return memory.weight(operand.content)
         if isinstance(operand, CalledPart):
             return self._part(launch.calls[operand.call], operand, nested)
         match operand:
