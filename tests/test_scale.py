@@ -17,9 +17,13 @@ from call_counts import calls
 import flowc as tf
 from flowc.cache.store import program_key
 from flowc.codegen import program
+from flowc.codegen.cpu.target import CpuTarget
+from flowc.codegen.kernels.kernel import Launch
+from flowc.codegen.program import launches_of
+from flowc.codegen.targets import target_named
 from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Computation, Value
+from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.program_spec import spec_of
 from flowc.ir.text.form import parse_computation, weights_of
 from flowc.ir.types import tensor_type
@@ -143,6 +147,22 @@ def test_a_chain_of_1500_runs() -> None:
     np.testing.assert_allclose(found, y, rtol=1e-4, atol=1e-4)
 
 
+def kernels_of(c: Computation) -> tuple[int, int]:
+    """How many kernels a graph has, and how many launches."""
+    found = launches_of(run_passes(c, Options()), target_named("x86-64-v3"))
+    every = [x for launches in found.values() for x in launches]
+    return len({kernel.key for x in every for kernel in x.kernels}), len(every)
+
+
+@pytest.mark.usefixtures("shallow")
+def test_trees_of_different_literals_have_a_few_kernels() -> None:
+    """Two for each level of the clusters, of which there are as many as a logarithm: one, and one
+    that all others share."""
+    small, large = kernels_of(sums_of_pairs(1000)), kernels_of(sums_of_pairs(4000))
+    assert large[1] > 3 * small[1] > 24
+    assert large[0] <= small[0] + 6 <= 16, (small, large)
+
+
 def first_values(count: int) -> Fetches:
     for i in range(count):
         tf.Variable(np.full([i % 5], i, np.float32))
@@ -157,12 +177,25 @@ def products(count: int) -> Fetches:
     return y, {x: np.ones((4, 4))}
 
 
+def convolutions(count: int) -> Fetches:
+    """Each with weights of its own, and what follows it."""
+    x = y = tf.placeholder(tf.float32, [1, 4, 4, 8])
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        weights = rng.normal(size=(3, 3, 8, 8)).astype(np.float32) / 9
+        bias = rng.normal(size=8).astype(np.float32)
+        y = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(y, weights, [1, 1, 1, 1], "SAME"), bias))
+    return y, {x: np.ones((1, 4, 4, 8))}
+
+
 def side_by_side(count: int) -> Fetches:
     x = tf.placeholder(tf.float32, [16])
     return [tf.identity(x) if i % 2 else -x for i in range(count)], {x: np.ones(16)}
 
 
-@pytest.mark.parametrize("build", [first_values, products, side_by_side], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "build", [first_values, products, convolutions, side_by_side], ids=lambda f: f.__name__
+)
 def test_a_first_run_is_linear(
     build: Callable[[int], Fetches], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,18 +209,45 @@ def test_a_first_run_is_linear(
     assert large < 4.4 * small, found
 
 
-def test_first_values_are_copied_by_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a variable's first value takes: three nodes of TensorFlow go through the compiler, and
-    no code is emitted for it."""
+@pytest.fixture
+def texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The LLVM IR of the drivers of programs that are compiled."""
     monkeypatch.setenv("FLOWC_CACHE", "0")
-    texts: list[str] = []
+    found: list[str] = []
     compiled = program.driver_object
 
     def kept(text: str, *args: Any, **settings: Any) -> bytes:
-        texts.append(text)
+        found.append(text)
         return compiled(text, *args, **settings)
 
     monkeypatch.setattr(program, "driver_object", kept)
+    return found
+
+
+def test_what_convolutions_take_each(texts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launches of one are those of all. A launch writes its pointers, its ints are a constant;
+    few branches of the driver ask for signals, as LLVM takes time quadratic in their number."""
+    made: list[Node] = []
+    launches = CpuTarget.launches
+
+    def noted(self: CpuTarget, node: Node) -> tuple[Launch, ...]:
+        made.append(node)
+        return launches(self, node)
+
+    monkeypatch.setattr(CpuTarget, "launches", noted)
+    for count in (100, 400):
+        with tf.Graph().as_default(), tf.Session(threads=1) as session:
+            session.run(*convolutions(count))
+    small, large = texts
+    assert len(made) <= 4
+    assert large.count("constant [") == small.count("constant [") < 8
+    assert large.count('call i32 @"flowc_interpreter_poll"') < 10
+    assert len(large.splitlines()) - len(small.splitlines()) < 300 * 30
+
+
+def test_first_values_are_copied_by_one_loop(texts: list[str]) -> None:
+    """What a variable's first value takes: three nodes of TensorFlow go through the compiler, and
+    no code is emitted for it."""
     found: list[int] = []
     for count in (10, 100, 400):
         with tf.Graph().as_default() as graph, tf.Session(threads=1) as session:

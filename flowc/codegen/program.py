@@ -33,6 +33,7 @@ from flowc.codegen.driver.scalars import is_direct
 from flowc.codegen.kernels.alike import AlikeLaunches
 from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.kernels.launch_divisors import with_divisors_of_launch
+from flowc.codegen.kernels.launch_literals import SharedLiterals
 from flowc.codegen.kernels.launch_sizes import is_small, with_sizes_of_launch
 from flowc.codegen.llvm.compile import compile_module
 from flowc.codegen.llvm.processor import Processor
@@ -99,13 +100,18 @@ def launches_of(
     has kernels for any sizes. `made` is told the launches of each cluster as they are made."""
     found: dict[Node, tuple[Launch, ...]] = {}
     small, others = AlikeLaunches(), AlikeLaunches()
+    literals = SharedLiterals(target.host)
 
     def for_any_sizes(node: Node) -> tuple[Launch, ...]:
-        return tuple(with_sizes_of_launch(x, target.host) for x in for_any_divisors(node))
+        found = for_any_divisors(node)
+        return tuple(literals.of(with_sizes_of_launch(x, target.host)) for x in found)
 
-    def for_any_divisors(node: Node) -> tuple[Launch, ...]:
+    def for_known_sizes(node: Node) -> tuple[Launch, ...]:
+        return tuple(map(literals.of, for_any_divisors(node)))
+
+    def for_any_divisors(node: Node) -> Iterator[Launch]:
         found = target.host.launches(node)
-        return tuple(with_divisors_of_launch(x, target.host) for x in found)
+        return (with_divisors_of_launch(x, target.host) for x in found)
 
     stack = [c]
     while stack:
@@ -119,7 +125,8 @@ def launches_of(
                 case "cluster" if shares_sizes and region is c and is_small(node):
                     found[node] = small.of(node, for_any_sizes)
                 case "cluster":
-                    found[node] = others.of(node, for_any_divisors)
+                    way = target.host.ways.get(node)
+                    found[node] = others.of(node, for_known_sizes, way)
                 case "while":
                     stack += [node.attrs["condition"], node.attrs["body"]]
                 case "if":

@@ -60,6 +60,12 @@ class Target(Protocol):
         none where there is nothing to choose."""
         ...
 
+    @property
+    def ways(self) -> Mapping[Node, str]:
+        """The ways in which clusters are to be computed that are not to be as the cost model has
+        it."""
+        ...
+
     def with_ways(self, ways: Mapping[Node, str]) -> Target:
         """The same target, for which clusters are computed in these ways."""
         ...

@@ -29,19 +29,19 @@ def emit_call(frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:
         if launch.total <= launch.grain:
             b.call(kernel, alone)
         else:
-            _share(frame, shared)
+            _share(frame, shared, launch.chunks)
         return
     if not frame.loops:
-        _share(frame, shared)
+        _share(frame, shared, launch.chunks)
         return
     with b.if_else(b.icmp_signed("<=", total, grain)) as (small, large):
         with small:
             b.call(kernel, alone)
         with large:
-            _share(frame, shared)
+            _share(frame, shared, launch.chunks)
 
 
-def _share(frame: RunFrame, arguments: Sequence[ir.Value]) -> None:
+def _share(frame: RunFrame, arguments: Sequence[ir.Value], chunks: int | None) -> None:
     kinds = [BYTES, BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64]
     frame.b.call(frame.declare("flowc_parallel_for", VOID, kinds), arguments)
-    frame.poll()
+    frame.poll_after(chunks)

@@ -88,6 +88,10 @@ class CudaTarget:
     def ways_of(self, node: Node) -> tuple[str, ...]:
         return ()
 
+    @property
+    def ways(self) -> Mapping[Node, str]:
+        return {}
+
     def with_ways(self, ways: Mapping[Node, str]) -> CudaTarget:
         return self
 

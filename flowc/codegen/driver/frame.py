@@ -29,6 +29,7 @@ STATUS_MEMORY = 5
 STATUS_INTERRUPTED = 6  # Python raised an exception, or the time was over
 
 SMALL_STEPS = 256  # iterations between two polls where kernels do little
+SMALL_CHUNKS = 200  # of work between two polls where kernels follow each other: a millisecond
 
 
 class RunFrame(SizeFunction):
@@ -54,6 +55,8 @@ class RunFrame(SizeFunction):
         self.has_workers = False
         self.device: DeviceMemory | None = None
         self.exit = run.append_basic_block("exit")
+        self.interrupted: Any = None  # the block where a signal ends the run
+        self.chunks = 0  # of work since the last poll
         self.code = self.variable(I32, "code")
         self.b.store(ir.Constant(I32, 0), self.code)
         self.left = self.variable(I64, "left")
@@ -123,8 +126,17 @@ class RunFrame(SizeFunction):
             b.store(i64(SMALL_STEPS), self.left)
             self.poll()
 
+    def poll_after(self, chunks: int | None) -> None:
+        """A poll after so much work, where there was enough since the last one. LLVM takes time
+        quadratic in the number of branches of a function, so that thousands of small kernels are
+        not to have one each."""
+        self.chunks += SMALL_CHUNKS if self.loops or chunks is None else chunks
+        if self.chunks >= SMALL_CHUNKS:
+            self.poll()
+
     def poll(self) -> None:
         """Ends the run where a signal asks for it."""
+        self.chunks = 0
         ask = self.declare("flowc_interpreter_poll", I32, [I64.as_pointer()])
         ended = self.b.call(ask, [self.interpreter])
         self._leave_if_ended(ended)
@@ -135,7 +147,13 @@ class RunFrame(SizeFunction):
 
     def _leave_if_ended(self, ended: Any) -> None:
         failed = self.b.icmp_unsigned("!=", ended, ir.Constant(ended.type, 0))
-        self.leave_if(failed, STATUS_INTERRUPTED, None, [])
+        if self.interrupted is None:
+            self.interrupted = self.function.append_basic_block("interrupted")
+            with self.b.goto_block(self.interrupted):
+                self._leave(STATUS_INTERRUPTED, i64(-1), [])
+        stay = self.function.append_basic_block("stay")
+        self.b.cbranch(failed, self.interrupted, stay)
+        self.b.position_at_end(stay)
 
     def call_python(self, step: int, words: ir.Value) -> None:
         """Calls the function of Python with a step's words; the run ends where it raises."""
@@ -177,7 +195,7 @@ class RunFrame(SizeFunction):
         self,
         condition: ir.Value,
         code: int,
-        error: ir.Value | ErrorRow | None,
+        error: ir.Value | ErrorRow,
         values: Sequence[ir.Value],
     ) -> None:
         """Ends the run with a status where the condition holds."""
@@ -188,12 +206,16 @@ class RunFrame(SizeFunction):
         stay = self.function.append_basic_block("stay")
         b.cbranch(condition, leave, stay)
         b.position_at_end(leave)
-        slots = [i64(code), error or i64(-1), *values]
-        for i, value in enumerate(slots):
+        self._leave(code, error, values)
+        b.position_at_end(stay)
+
+    def _leave(self, code: int, error: ir.Value, values: Sequence[ir.Value]) -> None:
+        """Ends the run in the open block."""
+        b = self.b
+        for i, value in enumerate([i64(code), error, *values]):
             b.store(value, self.element(self.status, i))
         b.store(ir.Constant(I32, code), self.code)
         b.branch(self.exit)
-        b.position_at_end(stay)
 
 
 def no_memory(message: str, node: str) -> ErrorRow:

@@ -20,15 +20,20 @@ from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES, NULL
-from flowc.codegen.kernels.kernel import INTERPRETER, CalledPart, Launch, Operand
-from flowc.codegen.packed import Packed
+from flowc.codegen.kernels.kernel import (
+    INTERPRETER,
+    CalledPart,
+    Launch,
+    Operand,
+    PackedConstant,
+)
 from flowc.codegen.target import Target
 from flowc.errors import InternalError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Symbol, ceildiv, symbols_of
 from flowc.ir.lowering import own_class
 from flowc.plan.plan import ALIGNMENT, DEVICE, HOST, Region, Run
-from flowc_runtime.native.writer import I64, VOID, declare, i64
+from flowc_runtime.native.writer import I64, VOID, data_constant, declare, i64
 
 WORTH_WAKING = 32  # chunks of all kernels of a run
 KERNEL_TYPE = ir.FunctionType(VOID, [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64])
@@ -45,22 +50,37 @@ def workers_of(launches: Iterable[Launch]) -> int | None:
     return max(known) - 1 if sum(known) - len(known) >= WORTH_WAKING else 0
 
 
+@dataclass(frozen=True, slots=True)
 class _Tables:
-    """The pointers and the ints that a kernel is given."""
+    """The pointers and the ints that a kernel is given. `are_known`: the ints are a constant of the
+    program, to which nothing is written."""
 
-    def __init__(self, frame: RunFrame, buffers: int, ints: int) -> None:
-        self.buffers = frame.variable(BYTES, "buffers", max(buffers, 1))
-        self.ints = frame.variable(I64, "ints", max(ints, 1))
+    buffers: Any
+    ints: Any
+    are_known: bool = False
 
+    @classmethod
+    def of(cls, frame: RunFrame, buffers: int, ints: int) -> _Tables:
+        made = frame.variable(BYTES, "buffers", max(buffers, 1))
+        return cls(made, frame.variable(I64, "ints", max(ints, 1)))
 
-class _DeviceTables(_Tables):
-    """The same, one behind the other, with a word for what the call adds."""
-
-    def __init__(self, frame: RunFrame, buffers: int, ints: int) -> None:
+    @classmethod
+    def of_device(cls, frame: RunFrame, buffers: int, ints: int) -> _Tables:
+        """The same, one behind the other, with a word for what the call adds."""
         words = frame.variable(I64, "parameters", buffers + ints + 1)
         with frame.b.goto_entry_block():
-            self.buffers = frame.b.bitcast(words, BYTES.as_pointer())
-            self.ints = frame.b.gep(words, [i64(buffers)])
+            pointers = frame.b.bitcast(words, BYTES.as_pointer())
+            return cls(pointers, frame.b.gep(words, [i64(buffers)]))
+
+    def knowing(self, frame: RunFrame, ints: Sequence[Dim]) -> _Tables:
+        """The tables of a launch with these ints, which are not written where all are numbers."""
+        for number in ints:
+            if not isinstance(number, int):
+                return self
+            frame.limit(number, WORD, "a size")
+        kind = ir.ArrayType(I64, len(ints))
+        row = data_constant(frame.module, ir.Constant(kind, list(ints)), "ints")
+        return _Tables(self.buffers, row.bitcast(I64.as_pointer()), are_known=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +89,11 @@ class _Nested:
 
     epilogue: _Tables
     called: tuple[tuple[_Tables, _Nested], ...] = ()
+
+
+def _ints_of(launch: Launch) -> list[Dim]:
+    """What its table of ints holds: behind them the bytes of a worker's scratch memory."""
+    return [*launch.ints, ceildiv(launch.scratch, ALIGNMENT) * ALIGNMENT]
 
 
 class Launcher:
@@ -88,12 +113,12 @@ class Launcher:
         self.bind = bind
         launches = list(every)
         after = [x.epilogue for x in launches if x.epilogue is not None]
-        self.tables = _Tables(
+        self.tables = _Tables.of(
             frame,
             max((len(x.operands) for x in launches), default=0),
             max((len(x.ints) + 1 for x in launches), default=0),
         )
-        self.late_tables = _Tables(
+        self.late_tables = _Tables.of(
             frame,
             max((len(e.operands) for e in after), default=0),
             max((len(e.ints) for e in after), default=0),
@@ -120,29 +145,34 @@ class Launcher:
 
     def emit(self, region: Region, step: Run, launch: Launch) -> None:
         frame = self.frame
-        tables, late = self.tables, self.late_tables
         if step.node in self.memory.plan.on_device:
-            tables = _DeviceTables(frame, len(launch.operands), len(launch.ints) + 1)
-        elif frame.loops:
-            tables = _Tables(frame, len(launch.operands), len(launch.ints) + 1)
-        if launch.epilogue is not None and frame.loops:
-            late = self._late_tables(launch)
+            tables = _Tables.of_device(frame, len(launch.operands), len(launch.ints) + 1)
+        else:
+            tables = self._tables(launch, None if frame.loops else self.tables)
+        late = self._late_tables(launch, None if frame.loops else self.late_tables)
         called = tuple(self._called(region, step, x) for x in launch.calls)
         self._fill_both(region, step, launch, tables, _Nested(late, called))
         self.target.emit_call(frame, launch, tables.buffers, tables.ints)
         self._after(launch)
 
-    def _late_tables(self, launch: Launch) -> _Tables:
-        """Tables of its own for the epilogue of a launch."""
+    def _tables(self, launch: Launch, common: _Tables | None = None) -> _Tables:
+        """The tables of a launch: those that launches have in common, or some of its own."""
+        ints = _ints_of(launch)
+        tables = common or _Tables.of(self.frame, len(launch.operands), len(ints))
+        return tables.knowing(self.frame, ints)
+
+    def _late_tables(self, launch: Launch, common: _Tables | None = None) -> _Tables:
+        """The same for the epilogue of a launch."""
         epilogue = launch.epilogue
         if epilogue is None:
             return self.late_tables
-        return _Tables(self.frame, len(epilogue.operands), len(epilogue.ints))
+        tables = common or _Tables.of(self.frame, len(epilogue.operands), len(epilogue.ints))
+        return tables.knowing(self.frame, epilogue.ints)
 
     def _called(self, region: Region, step: Run, launch: Launch) -> tuple[_Tables, _Nested]:
         """The tables of a kernel that another one calls."""
         assert not launch.errors and not launch.sizes, launch.kernel.source
-        tables = _Tables(self.frame, len(launch.operands), len(launch.ints) + 1)
+        tables = self._tables(launch)
         nested = _Nested(self._late_tables(launch))
         self._fill_both(region, step, launch, tables, nested)
         return tables, nested
@@ -156,8 +186,7 @@ class Launcher:
             late = nested.epilogue
             self._fill(region, step, launch, late, epilogue.operands, epilogue.ints, nested)
         assert len(launch.operands) == len(launch.kernel.buffers), launch.kernel.source
-        ints = [*launch.ints, ceildiv(launch.scratch, ALIGNMENT) * ALIGNMENT]
-        self._fill(region, step, launch, tables, launch.operands, ints, nested)
+        self._fill(region, step, launch, tables, launch.operands, _ints_of(launch), nested)
 
     def _fill(
         self,
@@ -180,7 +209,7 @@ class Launcher:
             b.store(frame.dim(dim), frame.element(tables.ints, i))
 
         changing_operands = list(enumerate(operands))
-        changing_ints = list(enumerate(ints))
+        changing_ints = [] if tables.are_known else list(enumerate(ints))
         if frame.loops:
             fixed = [i for i, o in changing_operands if self._is_fixed(region, step, launch, o)]
             early = [i for i, d in changing_ints if self._is_early(d)]
@@ -225,8 +254,10 @@ class Launcher:
         memory = self.memory.on(DEVICE if on_device else HOST)
         if isinstance(operand, Value):
             return memory.pointer(region.place_of(operand))
-        if isinstance(operand, np.ndarray | Packed):
+        if isinstance(operand, np.ndarray):
             return memory.weight(operand)
+        if isinstance(operand, PackedConstant):
+            return memory.weight(operand.content)
         if isinstance(operand, CalledPart):
             return self._part(launch.calls[operand.call], operand, nested)
         match operand:

@@ -1,7 +1,8 @@
-"""Clusters that compute the same share their loop nests: graphs repeat their layers.
+"""Clusters that compute the same share their launches: graphs repeat their layers.
 
-In: a cluster of loops, and what makes its launches. Out: its launches: those of an earlier cluster
-that computes the same from values of the same types, with its own values in their place.
+In: a cluster of loops, or of a product or convolution, and what makes its launches. Out: its
+launches: those of an earlier cluster that computes the same from values of the same types, with its
+own values in their place, and its own weights packed as that one's are.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from flowc.codegen.kernels.kernel import Launch, Operand
+import numpy as np
+
+from flowc.codegen.kernels.kernel import Launch, Operand, PackedConstant
 from flowc.ir.computation import Computation, Node, Value
 from flowc.passes.analysis.attr_keys import attrs_key
 
 Launches = tuple[Launch, ...]
+_KINDS = ("loop", "matmul", "convolution")
 
 
 class AlikeLaunches:
@@ -22,19 +26,54 @@ class AlikeLaunches:
 
     def __init__(self) -> None:
         self._made: dict[Any, tuple[Node, Launches]] = {}
+        self._packed: dict[tuple[PackedConstant, Value], PackedConstant] = {}
 
-    def of(self, node: Node, make: Callable[[Node], Launches]) -> Launches:
-        """The launches of a cluster. `make` depends on nothing but what the cluster says."""
-        if node.attrs["kind"] != "loop" or node.sizes or node.after:
+    def of(self, node: Node, make: Callable[[Node], Launches], way: str | None = None) -> Launches:
+        """The launches of a cluster. `make` depends on nothing but what the cluster says, and on
+        the way in which it is to be computed."""
+        if node.attrs["kind"] not in _KINDS or node.sizes or node.after:
             return make(node)
-        key = _key(node)
+        key = way, _key(node)
         if key in self._made:
-            return _in_place(*self._made[key], node)
+            return self._in_place(*self._made[key], node)
         launches = make(node)
-        # What may fail names the nodes.
-        if not any(x.errors or x.sizes or x.epilogue is not None for x in launches):
+        if all(map(_is_shared, launches)):
             self._made[key] = node, launches
         return launches
+
+    def _in_place(self, first: Node, launches: Launches, node: Node) -> Launches:
+        """The launches of the first cluster, for another one."""
+        theirs = dict(zip((*first.inputs, *first.outputs), (*node.inputs, *node.outputs)))
+
+        def own(x: Operand) -> Operand:
+            match x:
+                case Value():
+                    return theirs[x]
+                case PackedConstant(value):
+                    return self._repacked(x, theirs[value])
+                case _:
+                    return x
+
+        def made(x: Launch) -> Launch:
+            epilogue = x.epilogue
+            if epilogue is not None:
+                epilogue = replace(epilogue, operands=tuple(map(own, epilogue.operands)))
+            operands = tuple(map(own, x.operands))
+            return replace(x, operands=operands, epilogue=epilogue, nodes=node.origin)
+
+        return tuple(map(made, launches))
+
+    def _repacked(self, first: PackedConstant, value: Value) -> PackedConstant:
+        """Another constant in the layout of the first. Of one constant there is one copy."""
+        if value is first.value:
+            return first
+        return self._packed.setdefault((first, value), replace(first, value=value))
+
+
+def _is_shared(launch: Launch) -> bool:
+    """Whether the launch is that of any cluster like its own. What may fail names the nodes."""
+    own = any(isinstance(x, np.ndarray) for x in launch.operands)
+    return not (own or launch.errors or launch.sizes or launch.calls)
 
 
 def _key(cluster: Node) -> Any:
@@ -56,13 +95,6 @@ def _key(cluster: Node) -> Any:
     ends = tuple(numbers[p] for p in body.parameters), tuple(map(place, body.results))
     # Of values that are read twice, kernels may know that they are one.
     inputs = tuple(cluster.inputs.index(v) for v in cluster.inputs)
-    return attrs_key(cluster, ("body",)), inputs, cluster.types, nodes, ends, body.constraints
-
-
-def _in_place(first: Node, launches: Launches, node: Node) -> Launches:
-    """The launches of the first cluster, for another one."""
-    theirs = dict(zip((*first.inputs, *first.outputs), (*node.inputs, *node.outputs)))
-    own: Callable[[Operand], Operand] = lambda x: theirs[x] if isinstance(x, Value) else x
-    return tuple(
-        replace(x, operands=tuple(map(own, x.operands)), nodes=node.origin) for x in launches
-    )
+    known = tuple(v.constant is not None for v in cluster.inputs)  # which may be packed
+    rest = inputs, known, cluster.types, nodes, ends, body.constraints
+    return attrs_key(cluster, ("body",)), *rest

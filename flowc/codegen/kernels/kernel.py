@@ -44,7 +44,22 @@ class CalledPart:
     part: Name
 
 
-Operand = Value | np.ndarray | Packed | str | CalledPart
+@dataclass(frozen=True, eq=False)
+class PackedConstant:
+    """A constant value as a kernel reads it: what `pack` makes of the elements."""
+
+    value: Value
+    pack: Callable[[np.ndarray], np.ndarray | Packed]
+
+    @cached_property
+    def content(self) -> np.ndarray | Packed:
+        """What stands among the weights."""
+        constant = self.value.constant
+        assert constant is not None, self.value
+        return self.pack(constant)
+
+
+Operand = Value | np.ndarray | PackedConstant | str | CalledPart
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +151,13 @@ class Fault:
 class Launch:
     """One call of a kernel: what its pointers and ints are, and the range that workers share.
 
-    `operands`, one a buffer: values of the Computation, constant arrays, packed ones (weights in
-    the layout that the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER. `sizes`:
-    the data-dependent sizes that it writes; `scratch` is in bytes per worker, `workspace` in bytes
-    for the whole cluster, from `workspace_offset` on. `errors`: the faults it may report, in the
-    order of their numbers; `fault`: their class. `lanes`: how many threads of a GPU walk one step
-    of the range together. `calls`: what the kernel calls for parts of their ranges, which report no
-    faults and know of STREAMED memory.
+    `operands`, one a buffer: values of the Computation, constant arrays, packed constants (weights
+    in the layout that the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER.
+    `sizes`: the data-dependent sizes that it writes; `scratch` is in bytes per worker, `workspace`
+    in bytes for the whole cluster, from `workspace_offset` on. `errors`: the faults it may report,
+    in the order of their numbers; `fault`: their class. `lanes`: how many threads of a GPU walk one
+    step of the range together. `calls`: what the kernel calls for parts of their ranges, which
+    report no faults and know of STREAMED memory.
     """
 
     kernel: Kernel

@@ -7,8 +7,9 @@ first launch that packs them into the cluster's workspace.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +32,8 @@ from flowc.codegen.cpu.products.pointwise import pointwise_source, rows_together
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
 from flowc.codegen.cpu.winograd.ways import DEPTHWISE, POINTWISE, TRANSPOSED, conv_ways
-from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand
+from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, PackedConstant
+from flowc.codegen.packed import Packed
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, product
 from flowc.ir.layout import LAYOUTS
@@ -90,15 +92,19 @@ class Convolved:
         if known is None:
             return self._of_weights_of_the_run()
         if way.name == TRANSPOSED:
-            return (self._transposed(known),)
+            return (self._transposed(),)
         if way.planar is not None:
-            return (self._planar(known, way.planar),)
+            return (self._planar(known.shape, way.planar),)
         if way.name == POINTWISE:
-            return (self._pointwise(known),)
+            return (self._pointwise(known.shape),)
         if way.winograd is not None:
-            return (self._winograd(known, way.winograd),)
-        packed = pack_conv_weights(known, self.shape, groups=self.lowering.groups)
+            return (self._winograd(known.shape, way.winograd),)
+        packed = self._packed(pack_conv_weights, self.shape, groups=self.lowering.groups)
         return (self._launch(self._direct(), packed, self._of_groups()),)
+
+    def _packed(self, pack: Callable[..., Array | Packed], *settings: Any, **more: Any) -> Operand:
+        """The weights as `pack` makes them of the array and the settings."""
+        return PackedConstant(self.weights, lambda known: pack(known, *settings, **more))
 
     def _launch(
         self, source: ContractionSource, weights: Operand, ints: dict[str, Dim],
@@ -141,26 +147,26 @@ class Convolved:
     def _direct(self) -> ContractionSource:
         return conv_source(self._spec, self.finish.hook, extra=self.finish.extra)
 
-    def _transposed(self, known: Array) -> Launch:
+    def _transposed(self) -> Launch:
         steps = self.lowering.strides, self.lowering.dilations
         ints: dict[str, Dim] = {"channels": self.image[-1], "n": self.result[-1]}
         ints |= {"x_stride": self.image[-1], "y_stride": self.result[-1]}
         source = conv_transpose_source(self._spec, self.finish.hook, extra=self.finish.extra)
-        return self._launch(source, pack_conv_transpose_weights(known, self.shape, *steps), ints)
+        packed = self._packed(pack_conv_transpose_weights, self.shape, *steps)
+        return self._launch(source, packed, ints)
 
-    def _planar(self, known: Array, block: PlanarBlock) -> Launch:
+    def _planar(self, window: tuple[int, ...], block: PlanarBlock) -> Launch:
         shape, groups = self.shape, self.lowering.groups
         ints: dict[str, Dim] = {"channels": self.image[-1], "n": self.result[-1], "groups": groups}
         ints |= {"block_slices": block.slices, "block_rows": block.rows}
         ints |= {"block_pixels": block.pixels, "pitch": block.pitch}
-        packed: Operand
         if block.line_stride:
-            packed = pack_conv_weights(known, block.grouped or shape, groups=groups)
+            packed = self._packed(pack_conv_weights, block.grouped or shape, groups=groups)
         else:
-            packed = np.ascontiguousarray(known, shape.dtype.numpy)
+            packed = self._packed(np.ascontiguousarray, shape.dtype.numpy)
         finish = self.finish
         source = planar_source(
-            shape, block, known.shape[-1], finish.hook, extra=finish.extra, groups=groups,
+            shape, block, window[-1], finish.hook, extra=finish.extra, groups=groups,
             width=self.result[-2],
         )  # fmt: skip
         return self._launch(source, packed, ints)
@@ -178,25 +184,27 @@ class Convolved:
         source = depthwise_source(spec, self.finish.hook, extra=self.finish.extra)
         if known is None:
             return self._launch(source, self.weights, ints)
-        return self._launch(source, pack_depthwise(known.transpose(0, 1, 3, 2), spec), ints)
+        packed = self._packed(lambda found: pack_depthwise(found.transpose(0, 1, 3, 2), spec))
+        return self._launch(source, packed, ints)
 
-    def _pointwise(self, known: Array) -> Launch:
+    def _pointwise(self, window: tuple[int, ...]) -> Launch:
         channels, n = self.weights.dims[-2:]
         m, finish = product(self.image[:-1]), self.finish
         ints: dict[str, Dim] = {"m": m, "n": n, "channels": channels, "w_step": channels}
         ints |= {"c_stride": n, "batch": 1, "x_batch": 0, "w_batch": 0}
-        tiles = pixel_shape(self.shape, known.shape[-1])
-        rest = known.shape[-1] % tiles.columns
+        tiles = pixel_shape(self.shape, window[-1])
+        rest = window[-1] % tiles.columns
         together = rows_together(tiles, channels, n)
         source = pointwise_source(
             tiles, rest, finish.hook, extra=finish.extra, together=together, sizes=ints
         )
-        return self._launch(source, pack_pointwise(known, tiles), ints)
+        return self._launch(source, self._packed(pack_pointwise, tiles), ints)
 
-    def _winograd(self, known: Array, spec: WinogradSpec) -> Launch:
-        seen = math.prod(known.shape[:-4]) * known.shape[-2]  # by all taps of the depth
+    def _winograd(self, window: tuple[int, ...], spec: WinogradSpec) -> Launch:
+        seen = math.prod(window[:-4]) * window[-2]  # by all taps of the depth
         source = winograd_source(spec, seen, self.finish.hook, extra=self.finish.extra)
-        return self._launch(source, pack_winograd_weights(known, spec), self._of_groups())
+        packed = self._packed(pack_winograd_weights, spec)
+        return self._launch(source, packed, self._of_groups())
 
     def _of_weights_of_the_run(self) -> tuple[Launch, ...]:
         groups, n = self.lowering.groups, self.result[-1]

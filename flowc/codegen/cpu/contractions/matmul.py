@@ -12,7 +12,7 @@ import numpy as np
 
 from flowc.codegen.cpu.blocked import LeftOperand
 from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
-from flowc.codegen.cpu.packing import pack_gemm_b
+from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.products.few_rows import few_rows_source, has_few_rows
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
 from flowc.codegen.cpu.products.gemm_m_vectorized import is_turned, turned_columns, turned_source
@@ -25,7 +25,7 @@ from flowc.codegen.cpu.products.pixel_tiles import (
 )
 from flowc.codegen.cpu.products.pointwise import pointwise_source, rows_together
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand
+from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, PackedConstant
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, product
 from flowc.ir.lowering import MatMul
@@ -76,13 +76,16 @@ def matmul_launches(
     )
     operands: dict[str, Operand] = {"c": node.outputs[0], "scratch": SCRATCH}
     operands |= dict(zip(names.pointers.split(), left))
-    constant = b.constant
-    if constant is not None:
-        right = np.swapaxes(constant, -1, -2) if lowering.transpose_b else constant
-        right = right.reshape(math.prod(right.shape[:-2]), *right.shape[-2:])
+    if b.constant is not None:
+
+        def packed(columns: int = 0) -> PackedConstant:
+            return PackedConstant(
+                b, lambda found: pack_gemm_b(_matrices(found, lowering), shape, columns)
+            )
+
         is_plain = batch == 1 and not lowering.transpose_a and lowering.pieces == 1
         if is_plain and isinstance(m, int) and has_few_rows(shape, m):
-            operands["b"] = pack_gemm_b(right, shape)
+            operands["b"] = packed()
             source = few_rows_source(shape, m, finish.hook, extra=finish.extra)
             return (launch_of(node, source, operands, ints, finish),)
         in_place = is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m)
@@ -92,21 +95,24 @@ def matmul_launches(
             source = turned_source(
                 shape, k, finish.hook, pieces=lowering.pieces, extra=finish.extra
             )
-            operands["b"] = pack_gemm_b(right, shape, turned_columns(shape))
+            operands["b"] = packed(turned_columns(shape))
             return (launch_of(node, source, operands, ints, finish),)
         if in_place:
-            tiles = pixel_shape(shape, right.shape[-1])
-            operands = {"x": left[0], "weights": pack_pointwise(right[0], tiles)}
+            assert isinstance(n, int)
+            tiles = pixel_shape(shape, n)
+            weights = PackedConstant(
+                b, lambda found: pack_pointwise(_matrices(found, lowering)[0], tiles)
+            )
+            operands = {"x": left[0], "weights": weights}
             operands["y"] = node.outputs[0]
             ints |= {"channels": k, "x_batch": 0, "w_batch": 0, "w_step": k}
-            rest = right.shape[-1] % tiles.columns
+            rest = n % tiles.columns
             together = rows_together(tiles, k, n)
             source = pointwise_source(
                 tiles, rest, finish.hook, extra=finish.extra, together=together, sizes=ints
             )
             return (launch_of(node, source, operands, ints, finish),)
-        packed = pack_gemm_b(right, shape)
-        return (launch_of(node, source, {**operands, "b": packed}, ints, finish),)
+        return (launch_of(node, source, {**operands, "b": packed()}, ints, finish),)
     is_plain = not (lowering.transpose_a or lowering.transpose_b) and lowering.pieces == 1
     if is_plain and not block_rows and reads_right_in_place(shape, k, n, m):
         assert isinstance(n, int) and isinstance(m, int)
@@ -150,3 +156,9 @@ def matmul_launches(
         )
         return (pack, launch_of(node, source, operands, ints, finish, workspace))
     return (pack, launch_of(node, source, operands | {"b": WORKSPACE}, ints, finish, workspace))
+
+
+def _matrices(right: Array, lowering: MatMul) -> Array:
+    """A right operand as [entries, k, n]."""
+    right = np.swapaxes(right, -1, -2) if lowering.transpose_b else right
+    return right.reshape(math.prod(right.shape[:-2]), *right.shape[-2:])
