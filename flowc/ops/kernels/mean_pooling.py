@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from flowc.ir.dims import Dim, ceildiv, maximum
+from flowc.ir.dims import Dim, maximum
 from flowc.ir.lowering import ByThreads, Native, on_gpu
 from flowc.ir.types import Dims
 from flowc.ops.kernels.pooling import place_of, pool, window
@@ -79,11 +79,10 @@ def is_sooner_by_lines(dims: Dims, window: SlidingWindow) -> bool:
         return True
     if channels < FEW_CHANNELS:
         return True
+    columns, results = stride if isinstance(stride, int) else 1, 1
     if isinstance(width, int) and isinstance(out_w, int):
         columns, results = width, out_w
-    else:
-        columns, results = (stride if isinstance(stride, int) else 1), 1
-    of_rows, of_neighbours = (k + 2 * ceildiv(k, 3) for k in (kh, kw))
+    of_rows, of_neighbours = (k + 2 * -(-k // 3) for k in (kh, kw))
     by_sums = columns * (of_rows - 1) + results * (of_neighbours - 1)
     return 2 * results * kh * of_neighbours > 3 * by_sums
 
