@@ -19,7 +19,6 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.kernels import mean_pooling
 from flowc.ops.kernels import pooling as kernels
 from flowc.ops.nn.convolution_reference import parts_met
 from flowc.ops.nn.pooling_window import (
@@ -93,9 +92,9 @@ def _lower_mean(node: Node) -> Lowering:
     dims, size = node.inputs[0].dims, node.inputs[0].type.dtype.size
     taps = _taps(dims, node, MEAN=True, START=0)
     window = pooling_window(dims, node.attrs)
-    if not mean_pooling.is_sooner_by_lines(dims, window):
+    if not kernels.is_sooner_by_lines(dims, window):
         return taps
-    return mean_pooling.by_lines(taps, mean_pooling.elements_of_line(dims, window), size)
+    return kernels.by_lines(taps, kernels.elements_of_line(dims, window), size)
 
 
 def _taps(dims: Dims, node: Node, **constants: Any) -> Native:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flowc as tf
-from flowc.ops.kernels.mean_pooling import is_sooner_by_lines
+from flowc.ops.kernels.pooling import is_sooner_by_lines
 from flowc.ops.nn.pooling_window import pooling_window
 
 Array = np.ndarray[Any, Any]
