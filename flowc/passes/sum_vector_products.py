@@ -6,7 +6,8 @@ of y's elements times x's columns. A product packs its right operand into panels
 long as reading it several times and pays where rows share them, and its tiles have several columns;
 a sum reads a matrix once, where it is, by whole vectors. So attend the tokens that a language model
 adds one by one. A known matrix that one row is multiplied with is packed when the program is
-compiled, and that stays a product.
+compiled, and that stays a product. `x[m, 1] @ y[1, n]` has nothing to add up: its elements are
+products, to which 0 is added, as a sum of -0.0 alone is 0.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ SHORT = 32  # rows of fewer elements take longer to begin and to end than to add
 
 def sum_vector_products(c: Computation, options: Options) -> Computation:
     products = [n for n in c.nodes if isinstance(n.lowering, MatMul)]
-    if options.has_gpu or not any(_has_row(n) or _has_column(n) for n in products):
+    has_sums = any(_has_row(n) or _has_column(n) or _is_outer(n) for n in products)
+    if options.has_gpu or not has_sums:
         return c
     return rewrite_nodes(c, _summed)
 
@@ -40,6 +42,12 @@ def _sizes(node: Node) -> tuple[Dim, Dim, Dim] | None:
     columns, right = y.dims[-2:] if lowering.transpose_b else y.dims[:-3:-1]
     is_float = x.type.dtype in (dtypes.f32, dtypes.f64)
     return (rows, inner, columns) if is_float and inner == right else None
+
+
+def _is_outer(node: Node) -> bool:
+    """Whether each element of the result is one product."""
+    sizes = _sizes(node)
+    return sizes is not None and sizes[1] == 1
 
 
 def _has_row(node: Node) -> bool:
@@ -65,11 +73,22 @@ def _summed(b: Rewriter, node: Node) -> Value | None:
     if not isinstance(lowering, MatMul):
         return None
     x, y = node.inputs
+    if _is_outer(b.old):
+        return _outer(b, node, x, y)
     if _has_row(b.old):
         return _sum(b, node, x, y, lowering.transpose_b)
     if _has_column(b.old):
         return _sum(b, node, y, x, not lowering.transpose_a)
     return None
+
+
+def _outer(b: Rewriter, node: Node, x: Value, y: Value) -> Value:
+    *_, rows, columns = node.output.dims
+    terms = b.mul(
+        b.reshape(x, (*x.dims[:-2], rows, 1)),
+        b.reshape(y, (*y.dims[:-2], 1, columns)),
+    )
+    return b.add(terms, np.zeros((), x.type.dtype.numpy))
 
 
 def _sum(b: Rewriter, node: Node, vector: Value, matrix: Value, of_rows: bool) -> Value:

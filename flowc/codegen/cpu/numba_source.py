@@ -13,6 +13,7 @@ from flowc import dtypes
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.kernels.nest import (
     ACROSS,
+    COLUMNS,
     MOVE,
     TURN,
     Address,
@@ -317,9 +318,10 @@ def _intrinsic(name: str) -> Callable[..., Any]:
         from flowc.codegen.cpu.vector_interleave import MARKS
 
         return MARKS[name]
-    if name.startswith((TURN, MOVE)):
-        from flowc.codegen.cpu.register_transpose import move_tile, turn_tile
+    if name.startswith((TURN, MOVE, COLUMNS)):
+        from flowc.codegen.cpu.register_transpose import move_columns, move_tile, turn_tile
 
-        kind, _, rows = name.rpartition("_")
-        return (turn_tile if TURN.startswith(kind) else move_tile)(int(rows))
+        kind, _, count = name.rpartition("_")
+        turns = {TURN: turn_tile, MOVE: move_tile, COLUMNS: move_columns}
+        return turns[f"{kind}_"](int(count))
     raise InternalError(f"no intrinsic is named {name}")

@@ -1,7 +1,8 @@
 """Square tiles transposed in registers, with which a kernel reads its input along columns.
 
 In: a pointer to the first element of a tile and the distance of its rows. Out: the tile's columns,
-in a small buffer, or where they shall be. A tile is at most TILE_SIDE rows of so many elements.
+in a small buffer, or where they shall be. A tile is at most TILE_SIDE rows of so many elements, or
+so many rows of at most TILE_SIDE elements, of which no others are touched.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numba.core import types
 from flowc import dtypes
 from flowc.codegen.cpu.loop_choices import TILE_SIDE
 from flowc.codegen.cpu.numba_stages import contexts
-from flowc.codegen.kernels.nest import MOVE, TURN
+from flowc.codegen.kernels.nest import COLUMNS, MOVE, TURN
 from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.vector_ir import Routine, Value, Values, load_vector, store_vector
 from flowc_runtime.native.writer import I32, i64
@@ -41,32 +42,49 @@ def turn_tile(rows: int) -> Any:
 @cache
 def move_tile(rows: int) -> Any:
     """`target[c*step + r] = source[r*distance + c]` for all `rows` of a tile."""
-    signature = lambda source, distance, target, step: types.void(
-        source, types.int64, target, types.int64
-    )
     emit = lambda b, values: _call(b, values, rows, "move")
-    return numba_function(f"{MOVE}{rows}", signature, emit)
+    return numba_function(f"{MOVE}{rows}", _moved, emit)
 
 
-def _call(b: ir.IRBuilder, values: Sequence[Value], rows: int, how: str) -> None:
+@cache
+def move_columns(columns: int) -> Any:
+    """`target[c*step + r] = source[r*distance + c]` for TILE_SIDE rows and all `columns` of a tile,
+    which take PART_BYTES at least."""
+    emit = lambda b, values: _call(b, values, TILE_SIDE, "move", columns)
+    return numba_function(f"{COLUMNS}{columns}", _moved, emit)
+
+
+def _moved(source: Any, distance: Any, target: Any, step: Any) -> Any:
+    return types.void(source, types.int64, target, types.int64)
+
+
+def _call(
+    b: ir.IRBuilder, values: Sequence[Value], rows: int, how: str, columns: int = TILE_SIDE
+) -> None:
     """Calls the routine for elements of that size, which kernels share."""
     source, distance, target, step = values
     element = _ELEMENTS[contexts()[1].get_abi_sizeof(source.type.pointee)]
-    emit = partial(_emit_turn, size=element.size, count=rows, is_whole=how == "turn")
-    routine = Routine(f"{how}_tile.{element}.{rows}", element, "ppii", emit, shared=True)
+    emit = partial(
+        _emit_turn, size=element.size, count=rows, columns=columns, is_whole=how == "turn"
+    )
+    sides = f"{rows}" if columns == TILE_SIDE else f"{rows}x{columns}"
+    routine = Routine(f"{how}_tile.{element}.{sides}", element, "ppii", emit, shared=True)
     pointer = ir.IntType(8 * element.size).as_pointer()
     routine.call(b, b.bitcast(source, pointer), b.bitcast(target, pointer), distance, step)
 
 
-def _emit_turn(b: ir.IRBuilder, values: Values, size: int, count: int, is_whole: bool) -> None:
+def _emit_turn(
+    b: ir.IRBuilder, values: Values, size: int, count: int, columns: int, is_whole: bool
+) -> None:
     """A vector gets parts of rows that are as far apart as a part has elements, so that what is
-    left to do is the same within each part. `is_whole`: a column is one store, as it is read again
-    at once: of two, a processor makes no load before they are in the cache."""
+    left to do is the same within each part; the last part of the columns may be moved back.
+    `is_whole`: a column is one store, as it is read again at once: of two, a processor makes no
+    load before they are in the cache."""
     source, target, distance, step = values
     part, lanes = LANE_BYTES // size, min(TILE_SIDE, VECTOR_BYTES // size)
     lines = [b.gep(source, [b.mul(distance, i64(r))]) for r in range(count)]
     groups = [lines[row : row + lanes] for row in range(0, count, lanes)]
-    for first in range(0, TILE_SIDE, part):
+    for first in (min(left, columns - part) for left in range(0, columns, part)):
         turned: list[list[Value]] = []
         for group in groups:
             vectors = [_of_parts(b, group[r::part], first, part, lanes, size) for r in range(part)]

@@ -74,6 +74,9 @@ def thread_launch(node: Node) -> Launch:
             if changed is None:
                 return native_launch(node)
             launch = native_launch(node, changed)
+            own: GpuForm | None = gpu_form(changed.function)
+            if isinstance(own, ByColumns):
+                return _by_columns(launch, changed, own.name)
             return launch if lanes == 1 else _by_lanes(launch, lanes)
         case _:
             return native_launch(node)

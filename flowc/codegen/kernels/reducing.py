@@ -63,6 +63,11 @@ class Reducing:
         return apart, tuple(self.full[a] for a in self.axes if a >= split)
 
     @property
+    def kept_sizes(self) -> Dims:
+        """The sizes of the axes that are not folded: of the rows."""
+        return tuple(self.full[d] for d in self.kept)
+
+    @property
     def lane(self) -> Index:
         """The number of the lane."""
         return int_name("lane") if self.lanes > 1 else int_number(0)

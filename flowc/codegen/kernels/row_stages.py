@@ -7,9 +7,19 @@ leaves in scratch for later ones. Invariant: a kept value is read at the loop's 
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 from flowc.codegen.kernels.cost import BodyCost
+from flowc.codegen.kernels.nest import (
+    Apply,
+    Expression,
+    IndexSum,
+    Let,
+    Name,
+    Statement,
+    parts_of,
+    statements_within,
+)
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import View
 from flowc.ir.types import Dims
@@ -80,3 +90,28 @@ def _uses(
             else:
                 stack.append(n.output)
     return len(seen)
+
+
+def divides_rows(body: Sequence[Statement]) -> bool:
+    """Whether a row's number, `p`, is divided."""
+    parts = (
+        part
+        for statement in statements_within(body)
+        if isinstance(statement, Let)
+        for part in parts_of(statement.value)
+    )
+    return any(
+        isinstance(part, Apply) and part.op == "idiv" and _names_row(part.operands[0])
+        for part in parts
+    )
+
+
+def _names_row(x: Expression) -> bool:
+    """Whether a row's number is in an index."""
+    match x:
+        case Name("p"):
+            return True
+        case IndexSum(terms):
+            return any("p" in names for _, names in terms)
+        case _:
+            return False

@@ -18,22 +18,12 @@ from flowc.codegen.kernels.cluster import known_product, row_major, unravel
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.launch_sizes import is_small
-from flowc.codegen.kernels.nest import (
-    Apply,
-    Carve,
-    Expression,
-    Index,
-    IndexSum,
-    Let,
-    Load,
-    Name,
-    parts_of,
-    statements_within,
-)
+from flowc.codegen.kernels.nest import Carve, Index, Load, Name
 from flowc.codegen.kernels.pointwise import split_flat
 from flowc.codegen.kernels.reducing import Reducing, full_index
 from flowc.codegen.kernels.row_folds import RowFolds
-from flowc.codegen.kernels.row_stages import kept_values, stages_of
+from flowc.codegen.kernels.row_stages import divides_rows, kept_values, stages_of
+from flowc.codegen.kernels.rows_in_lanes import rows_in_lanes
 from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value
@@ -44,9 +34,12 @@ from flowc.ir.scalar import held_dtype
 def rows_launch(r: Reducing, again: Callable[[], Reducing], target: Target) -> Launch:
     """The kernel of these reductions, of which `again` makes another `Reducing`. A row's indices
     follow from its number by divisions, which no address needs where rows follow each other."""
+    in_lanes = rows_in_lanes(again, target)
+    if in_lanes is not None:
+        return in_lanes
     rows = _RowLoops(r, target, in_order=True)
     rows.emit()
-    if rows.divides:
+    if divides_rows(r.c.nest.body):
         rows = _RowLoops(again(), target, in_order=False)
         rows.emit()
     return rows.launch()
@@ -60,7 +53,7 @@ class _RowLoops:
     def __init__(self, r: Reducing, target: Target, in_order: bool) -> None:
         self.r, self.target, self.in_order = r, target, in_order
         body, choices = r.body, r.choices
-        self.kept = tuple(r.full[d] for d in r.kept)
+        self.kept = r.kept_sizes
         self.row = product(r.full[a] for a in r.axes)
         self.stages = stages_of(body, r.lowerings)
         self.last = max(self.stages.values(), default=0)
@@ -115,20 +108,6 @@ class _RowLoops:
 
     def _is_at_result(self, value: Value) -> bool:
         return self.places[value] in self.r.c.out_names.values()
-
-    @property
-    def divides(self) -> bool:
-        """Whether a row's number is divided."""
-        parts = (
-            part
-            for statement in statements_within(self.r.c.nest.body)
-            if isinstance(statement, Let)
-            for part in parts_of(statement.value)
-        )
-        return any(
-            isinstance(part, Apply) and part.op == "idiv" and _names_row(part.operands[0])
-            for part in parts
-        )
 
     def launch(self) -> Launch:
         r, total = self.r, product(self.kept)
@@ -339,17 +318,6 @@ _OF_ROW = int_sum("p", "-first")
 
 def _held(n: Node) -> DType:
     return held_dtype(n.output.type.dtype)
-
-
-def _names_row(x: Expression) -> bool:
-    """Whether a row's number is in an index."""
-    match x:
-        case Name("p"):
-            return True
-        case IndexSum(terms):
-            return any("p" in names for _, names in terms)
-        case _:
-            return False
 
 
 def _end_of_block(r: Reducing, together: int, size: Dim) -> Name:

@@ -6,7 +6,6 @@ Invariant: padding is never part of a window: not of its maximum, its sum or its
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,23 +77,35 @@ def infer_pool(c: Inference, image: Dims | None = None) -> Dims:
     return layout.stored((batch, *slides.output, channels))
 
 
-def _lower_pool(mean: bool) -> Callable[[Node], Lowering]:
-    def lower(node: Node) -> Lowering:
-        x = node.inputs[0]
-        if not is_last(node):
-            return in_channels_last()
-        if node.attrs["ksize"][-1] != 1:
-            return Decompose(_pool_channels)
-        window = pooling_window(x.dims, node.attrs)
-        start = 0 if mean else carried(lowest(x.type.dtype), x.type.dtype)
-        return Native(
-            kernels.pool,
-            arguments=pool_arguments(x.dims, window),
-            parallel=x.dims[0] * product(window.output[:-1]),
-            constants={"MEAN": mean, "START": start},
-        )
+def _lower_max(node: Node) -> Lowering:
+    x = node.inputs[0]
+    if not is_last(node):
+        return in_channels_last()
+    if node.attrs["ksize"][-1] != 1:
+        return Decompose(_pool_channels)
+    return _taps(x.dims, node, MEAN=False, START=carried(lowest(x.type.dtype), x.type.dtype))
 
-    return lower
+
+def _lower_mean(node: Node) -> Lowering:
+    if not is_last(node):
+        return in_channels_last()
+    dims, size = node.inputs[0].dims, node.inputs[0].type.dtype.size
+    taps = _taps(dims, node, MEAN=True, START=0)
+    window = pooling_window(dims, node.attrs)
+    if not kernels.is_sooner_by_lines(dims, window):
+        return taps
+    return kernels.by_lines(taps, kernels.elements_of_line(dims, window), size)
+
+
+def _taps(dims: Dims, node: Node, **constants: Any) -> Native:
+    """Tap by tap of each window."""
+    window = pooling_window(dims, node.attrs)
+    return Native(
+        kernels.pool,
+        arguments=pool_arguments(dims, window),
+        parallel=dims[0] * product(window.output[:-1]),
+        constants=constants,
+    )
 
 
 def _pool_channels(b: Builder, node: Node) -> Value:
@@ -175,7 +186,7 @@ max_pool = define(
     'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
     'data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
     infer=infer_pool,
-    lowering=_lower_pool(mean=False),
+    lowering=_lower_max,
     gradient=_max_gradient,
     reference=_max_of_windows,
     examples=(
@@ -213,7 +224,7 @@ avg_pool = define(
     'padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC", '
     f"T: {FLOATS}) -> output: T",
     infer=infer_pool,
-    lowering=_lower_pool(mean=True),
+    lowering=_lower_mean,
     gradient=_mean_gradient,
     reference=_avg_reference,
     examples=(
@@ -231,7 +242,7 @@ max_pool_3d = define(
     'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
     "T: {f16, bf16, f32}) -> output: T",
     infer=infer_pool,
-    lowering=_lower_pool(mean=False),
+    lowering=_lower_max,
     gradient=_max_gradient,
     reference=_max_of_windows,
     examples=(
@@ -248,7 +259,7 @@ avg_pool_3d = define(
     'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
     f"T: {FLOATS}) -> output: T",
     infer=infer_pool,
-    lowering=_lower_pool(mean=True),
+    lowering=_lower_mean,
     gradient=_mean_gradient,
     reference=_avg_reference,
     examples=(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     barrier: Any = None
     offset: Any = None
     as_elem_pointer: Any = None
+    as_i32_pointer: Any = None
     as_i64_pointer: Any = None
 
 
@@ -47,6 +48,9 @@ LIMIT: Any = 0.0
 
 
 LARGEST = False
+
+# Of `arg_by_columns`: how many of them are done at a time, and whether they have 2**31 elements.
+BLOCK, IS_LONG = 128, False
 
 
 def arg_by_lanes(x, axis, output, scratch, count, inner, begin, end, lane, lanes):
@@ -78,12 +82,12 @@ def arg_by_lanes(x, axis, output, scratch, count, inner, begin, end, lane, lanes
 
 
 def _by_lanes(native: Native) -> Native | None:
-    """Where rows are long, or few."""
+    """Where rows are long, or few; else a thread finds one element."""
     count, inner = native.arguments
     is_short = isinstance(count, int) and count <= SHORT
     is_many = isinstance(native.parallel, int) and native.parallel >= MANY
     if is_short or (is_many and inner != 1):
-        return None
+        return replace(native, kernel=arg_kernel, scratch=0)
     return replace(native, kernel=arg_by_lanes, scratch=2 * LANES * 8)
 
 
@@ -158,17 +162,56 @@ def arg_kernel(x, axis, output, count, inner, begin, end):
         output[position] = chosen
 
 
+COLUMNS = 128  # side by side: what is known of them stays in the first cache
+FEW_COLUMNS = 16  # fill no vectors
+
+
+@on_gpu(ByThreads(_by_lanes, LANES))
+def arg_by_columns(x, axis, output, scratch, count, inner, begin, end):
+    """The same where elements of an axis are `inner` apart: for many neighbours at a time."""
+    best = as_elem_pointer(scratch)
+    chosen = offset(scratch, BLOCK * 8)
+    places = as_i64_pointer(chosen) if IS_LONG else as_i32_pointer(chosen)
+    position = begin
+    while position < end:
+        column = position % inner
+        columns = BLOCK if inner - column > BLOCK else inner - column
+        columns = columns if columns < end - position else end - position
+        start = position // inner * count * inner + column
+        for c in range(columns):
+            element = x[start + c]
+            beyond = element > LIMIT if LARGEST else element < LIMIT
+            best[c] = element if beyond else elem(LIMIT)
+            places[c] = 0
+        for i in range(1, count):
+            for c in range(columns):
+                element = x[start + i * inner + c]
+                held = best[c]
+                better = element > held if LARGEST else element < held
+                best[c] = element if better else held
+                places[c] = i if better else places[c]
+        for c in range(columns):
+            output[position + c] = places[c]
+        position += columns
+
+
 def _lower_arg(largest: bool) -> Callable[[Node], Native]:
     def lower(node: Node) -> Native:
         (axis,) = constant_axes(node)
         dtype, dims = node.inputs[0].type.dtype, node.inputs[0].dims
         limit = lowest(dtype) if largest else highest(dtype)
-        return Native(
+        count, inner = dims[axis], product(dims[axis + 1 :])
+        single = Native(
             arg_kernel,
-            arguments=(dims[axis], product(dims[axis + 1 :])),
+            arguments=(count, inner),
             parallel=node.output.type.size,
             constants={"LIMIT": carried(limit, dtype), "LARGEST": largest},
         )
+        if not isinstance(inner, int) or inner < FEW_COLUMNS:
+            return single
+        is_long = not isinstance(count, int) or count >= 1 << 31
+        constants = {**single.constants, "BLOCK": COLUMNS, "IS_LONG": is_long}
+        return replace(single, kernel=arg_by_columns, scratch=COLUMNS * 16, constants=constants)
 
     return lower
 

@@ -57,7 +57,7 @@ def _lower_top_k(node: Node) -> Lowering:
         arguments=(x.dims[-1], node.outputs[0].dims[-1]),
         parallel=product(x.dims[:-1]),
         errors=("input must have at least k columns. Had {a}, needed {b}",),
-        constants={"GROUP": kernels.GROUP},
+        constants={"GROUP": kernels.GROUP, "FEW": kernels.FEW},
     )
 
 
