@@ -54,5 +54,17 @@ def _touch(graph: UntouchedGraph) -> None:
         for op in found.get_operations():
             op.graph = graph
         graph.__dict__.update(found.__dict__)
+        graph.__dict__["as_read"] = found.version, found.edits
         object.__setattr__(graph, "__class__", Graph)
         del graph.__dict__["read"]  # the rest stays for a thread that is about to ask for it
+
+
+def files_of(graph: Graph) -> tuple[str, Callable[[], str | None]] | None:
+    """The state of the files that a graph was loaded from, and what gives that of now: as long as
+    the graph is what they say, whoever looked at it. None for any other graph."""
+    held = graph.__dict__
+    changed = type(graph) is not UntouchedGraph and held.get("as_read") != (
+        graph.version,
+        graph.edits,
+    )
+    return None if changed else (held["state"], held["state_now"])

@@ -128,6 +128,7 @@ class Operation:
 
     def set_inputs(self, inputs: Iterable[Tensor]) -> None:
         """Replaces all inputs."""
+        self.graph.edits += 1
         for tensor in self._inputs:
             tensor.op._consumers.remove(self)
         self._inputs = tuple(inputs)
@@ -144,6 +145,7 @@ class Operation:
 
     def set_control_inputs(self, operations: Iterable[Operation]) -> None:
         """Replaces all control inputs; one that is named twice is kept once."""
+        self.graph.edits += 1
         self._control_inputs = tuple(dict.fromkeys(operations))
 
     def add_control_inputs(self, operations: Iterable[Operation]) -> None:

@@ -72,13 +72,14 @@ def _summed(b: Rewriter, node: Node) -> Value | None:
     lowering = node.lowering
     if not isinstance(lowering, MatMul):
         return None
-    x, y = node.inputs
     if _is_outer(b.old):
-        return _outer(b, node, x, y)
+        return _outer(b, node, *node.inputs)
     if _has_row(b.old):
-        return _sum(b, node, x, y, lowering.transpose_b)
+        vector, matrix = node.inputs
+        return _sum(b, node, vector, matrix, lowering.transpose_b)
     if _has_column(b.old):
-        return _sum(b, node, y, x, not lowering.transpose_a)
+        matrix, vector = node.inputs
+        return _sum(b, node, vector, matrix, not lowering.transpose_a)
     return None
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from flowc.errors import NegativeSizeError
 from flowc.graph import Graph, Tensor
-from flowc.graph.lazy_graph import UntouchedGraph
+from flowc.graph.lazy_graph import files_of
 from flowc.ir.host_run import HostRun
 from flowc.options import Options
 from flowc.run.calls import (
@@ -47,6 +47,7 @@ from flowc.run.state import RunState
 if TYPE_CHECKING:
     from flowc.cache.program_index import Request
     from flowc.run.calls import CallMaker
+    from flowc.run.executable import Executable
     from flowc.run.programs import ProgramCache
     from flowc.run.segments import Segment
 
@@ -73,6 +74,7 @@ class Dispatcher:
         self.calls = RememberedCalls()
         self._placement = placement
         self._programs: list[ProgramCache] = []
+        self._opened: dict[str, Executable] = {}  # programs that answer requests, by cache keys
 
     @property
     def programs(self) -> ProgramCache:
@@ -90,19 +92,21 @@ class Dispatcher:
         for programs in self._programs:
             programs.clear()
         self.calls.clear()
+        self._opened.clear()
 
     def run(self, fetches: Any, feeds: Mapping[Any, Any], key: Any, timeout: float) -> Any:
         """Checks everything, compiles if need be, and remembers the call for `run`."""
         request = self._request(fetches, feeds)
         if request is not None:
-            found = request.executable(self._threads)
+            found = request.executable(self._threads, self._opened)
             if found is not None:
                 found.limit_memory(self._max_memory)
                 rebuild = only if isinstance(fetches, str) else type(fetches)
                 plain = PlainCall(found, list(feeds.values()), rebuild)
                 call = hosted(plain, found, self._state)
                 self.calls.remember(key, call)
-                return call(feeds.values(), timeout)
+                with suppress(NegativeSizeError):  # other values have another program
+                    return call(feeds.values(), timeout)
         if not self._graph.version:
             raise RuntimeError(
                 "The Session graph is empty. Add operations to the graph before calling run()."
@@ -206,7 +210,7 @@ class Dispatcher:
                 self.calls.remember_for_values(key, call, version, fed, deciding, program.feeds)
             else:
                 self.calls.remember(key, call, version)
-                lasts = program.is_exact and not program.ranks.assumed
+                lasts = not (program.takes_values or program.ranks.assumed)
                 has_state = program.spec.variables or self._graph.main_operation is not None
                 if request is not None and lasts and not has_state:
                     request.remember((*asked.tensors, *program.feeds), program.executable)
@@ -236,10 +240,10 @@ class Dispatcher:
         return self._run_program(segment, given, run.left, lambda results: results, key, into=into)
 
     def _request(self, fetches: Any, feeds: Any) -> Request | None:
-        """The request to a lazy graph, by which the program index may find a program without
-        reading the graph."""
-        if not isinstance(self._graph, UntouchedGraph) or self._variables.version:
+        """The request to a model, by which the program index may find a program without reading
+        the graph; None where its answer depends on more than the model's files."""
+        if self._variables.version or files_of(self._graph) is None:
             return None
-        from flowc.cache.program_index import request_of
+        from flowc.cache.program_index import request_of  # late: most graphs come from no files
 
         return request_of(self._graph, fetches, feeds, self._options)

@@ -45,7 +45,7 @@ class SessionProgram:
     """A compiled fetch set: which feeds go where, and the executable (None: there is nothing to
     do). `expects`: the types that the variables in it had when it was compiled, None for those that
     the session did not hold. `ranks`: what it assumes of what functions of Python return.
-    `is_exact`: it serves one tuple of shapes of the feeds only. `decided_by`: of other values of
+    `takes_values`: values of feeds are constants in it. `decided_by`: of other values of
     these tensors another program may be the one; nothing, where it serves every value."""
 
     executable: Executable | None
@@ -53,7 +53,7 @@ class SessionProgram:
     feeds: list[Tensor]
     expects: dict[str, TensorType | None]
     ranks: HostRanks
-    is_exact: bool
+    takes_values: bool
     decided_by: tuple[Tensor, ...] = ()
 
     def suits(self, types: Mapping[str, TensorType]) -> bool:
@@ -269,8 +269,9 @@ class ProgramCache:
         self._state.begin(found.spec.reads)
         expects = {name: held.get(name) for name in found.depends_on}
         expects |= {v.name: v.tensor.type for v in found.spec.reads}
-        exact = all(t.is_static for t in types.values()) and not values
-        return SessionProgram(found.executable, found.spec, list(types), expects, ranks, exact)
+        return SessionProgram(
+            found.executable, found.spec, list(types), expects, ranks, bool(values)
+        )
 
     def _extract(self, wanted: Segment, exact: FeedTypes, values: FeedValues) -> None:
         """Extracts a fetch set, as `_compile` does first, with some of the feeds as constants."""

@@ -13,6 +13,8 @@ import pytest
 
 import flowc as tf
 from flowc import dtypes
+from flowc.cache import program_index
+from flowc.cache.disk import DiskCache
 from flowc.errors import InvalidModelError
 from flowc.files import identity as file_identity
 from flowc.graph import Graph
@@ -80,6 +82,63 @@ def test_a_known_request_reads_no_model(model: Path, reads: list[str]) -> None:
     assert session.run("y:0", {"x:0": X}).tolist() == [3, -6]
     assert len(reads) == 1
     assert type(graph) is UntouchedGraph
+
+
+def test_later_shapes_of_a_process_are_known_to_the_next(
+    model: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two shapes with programs of their own, then those that one program serves: the Session that
+    read the model for the first remembers them all, and one program is opened once."""
+    shapes = [np.arange(n, dtype=np.float32) for n in (2, 3, 4, 5, 1)]
+    session = Session(graph=load_graph(model))
+    first = [session.run("y:0", {"x:0": x}).tolist() for x in shapes]
+    opened: list[str] = []
+    load = DiskCache.load
+    monkeypatch.setattr(DiskCache, "load", lambda c, key: opened.append(key) or load(c, key))
+    again = Session(graph=load_graph(model))
+    assert [again.run("y:0", {"x:0": x}).tolist() for x in shapes] == first
+    assert first == [(x * 3).tolist() for x in shapes]
+    assert len(reads) == 1
+    assert len(opened) == 4
+
+
+def test_values_that_a_known_program_does_not_serve(model: Path) -> None:
+    """A slice to a place that is counted from the end has a program of its own."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        n = tf.placeholder(tf.int32, [], name="n")
+        tf.identity(x[:n] * 3, name="y")
+    model.write_bytes(graph.as_graph_def().SerializeToString())
+    x = np.arange(4, dtype=np.float32)
+    for given in ([2], [-1, 2, -1], [2, -1, 2]):
+        session = Session(graph=load_graph(model))
+        for n in given:
+            found = session.run("y:0", {"x:0": x, "n:0": np.array(n, np.int32)})
+            assert found.tolist() == (x[:n] * 3).tolist()
+
+
+def test_a_graph_that_changed_since_it_was_read_teaches_nothing(
+    model: Path, reads: list[str]
+) -> None:
+    graph = load_graph(model)
+    session = Session(graph=graph)
+    assert session.run("y:0", {"x:0": X}).tolist() == [3, -6]
+    nine = graph.add_operation("Const", [], {"dtype": dtypes.f32, "value": np.float32(9)}, "nine")
+    graph.get_operation_by_name("y").update_input(1, nine.output(0))
+    assert session.run("y:0", {"x:0": X[:1]}).tolist() == [9]
+    assert run(model, {"x:0": X[:1]}).tolist() == [3]
+    assert len(reads) == 2
+
+
+def test_a_model_remembers_so_many_requests(
+    model: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program_index, "MOST", 2)
+    for _ in range(2):
+        session = Session(graph=load_graph(model))
+        for n in (2, 3, 4):
+            assert session.run("y:0", {"x:0": np.ones(n, np.float32)}).tolist() == [3] * n
+    assert len(reads) == 2
 
 
 def test_a_saved_model_that_begins_with_nothing_is_known_too(model: Path, reads: list[str]) -> None:
