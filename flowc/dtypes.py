@@ -276,8 +276,8 @@ def from_enum(enum: int) -> DType:
 
 
 def as_dtype(value: Any) -> DType:
-    """The `DType` meant by a `DType`, a name, a TF enum number, an array, or anything that NumPy
-    takes as a dtype; a reference dtype gives its base.
+    """The `DType` meant by a `DType`, a name, a TF enum number, an array, or anything but a name
+    that NumPy takes as a dtype; a reference dtype gives its base.
 
     Raises `TypeError` when nothing fits, and for `None`.
     """
@@ -287,7 +287,10 @@ def as_dtype(value: Any) -> DType:
         name = value.removesuffix("_ref")
         if name in _BY_NAME:
             return _BY_NAME[name]
+        raise _no_dtype(value)
     if isinstance(value, int) and not isinstance(value, bool):
+        if (value % REF_OFFSET if value > REF_OFFSET else value) not in _BY_ENUM:
+            raise _no_dtype(value)
         return from_enum(value)
     if value is float:
         return f32
@@ -297,11 +300,20 @@ def as_dtype(value: Any) -> DType:
         return string
     numpy = _numpy_dtype(value)
     if numpy is not None:
-        if numpy.kind in "SUO":
+        if numpy.kind in "SU" or (numpy.kind == "O" and not _is_other_class(value)):
             return string
         if numpy in _BY_NUMPY:
             return _BY_NUMPY[numpy]
-    raise TypeError(f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType.")
+    raise _no_dtype(value)
+
+
+def _is_other_class(value: Any) -> bool:
+    """Whether NumPy takes a class for objects only because it is no number's."""
+    return isinstance(value, type) and value is not object and not issubclass(value, np.generic)
+
+
+def _no_dtype(value: Any) -> TypeError:
+    return TypeError(f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType.")
 
 
 def _numpy_dtype(value: Any) -> np.dtype[Any] | None:

@@ -218,5 +218,6 @@ def print_results(results: Mapping[str, Any], stream: TextIO) -> None:
     """Name, type and values of each result."""
     for name, value in results.items():
         array = np.asarray(value)
-        print(f"{name}: {array.dtype}{list(array.shape)}", file=stream)
+        kind = "string" if array.dtype.hasobject else array.dtype
+        print(f"{name}: {kind}{list(array.shape)}", file=stream)
         print(np.array2string(array, threshold=1000, separator=", "), file=stream)

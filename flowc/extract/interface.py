@@ -39,6 +39,7 @@ _ASIDE = SWITCH | {"Shape"}
 # Where tf.gradients and a Saver put their nodes.
 _BOOKKEEPING = re.compile(r"(.*/)?(gradients|save)(_\d+)?/.*")
 LIKE_AN_END = 0.75  # how like the last part of another name one has to be to be taken for a slip
+MOST_NAMES = 10  # inputs or outputs of a graph that a message lists
 LOOPS_LIMIT = 100  # loops in one another; more in what is malformed
 
 
@@ -63,7 +64,7 @@ def _is_fed(op: Operation) -> bool:
 
 def element_named(graph: Graph, name: str, role: str) -> Tensor:
     """The tensor `scope/op:0` or `scope/op`, also one of a function that the graph calls (its call
-    is expanded). Raises `UnknownNameError` with the nearest names."""
+    is expanded). Raises `UnknownNameError` with the nearest names, or with what there is."""
     plain = name if ":" in name else f"{name}:0"
     expand_calls_to(graph, name)
     try:
@@ -79,6 +80,7 @@ def element_named(graph: Graph, name: str, role: str) -> Tensor:
             _of_other_signature(graph, name)
             or did_you_mean(op_name, known)
             or _with_that_end(op_name, known)
+            or _choice(graph, role)
         )
         text = f"{role} {name!r}: '{op_name}' {what}"
         raise UnknownNameError(text + _signature_text(graph), hint=near) from None
@@ -100,6 +102,20 @@ def _with_that_end(name: str, known: Iterable[str]) -> str | None:
         ends.setdefault(other.rpartition("/")[2], []).append(other)
     near = get_close_matches(name.rpartition("/")[2], ends, 1, LIKE_AN_END)
     return did_you_mean(name, ends[near[0]], least=0.0) if near else None
+
+
+def _choice(graph: Graph, role: str) -> str | None:
+    """The graph's inputs, or its outputs for a fetch; those of a signature are told anyway."""
+    if getattr(graph.source, "signature", None) in graph.signatures:
+        return None
+    if role == "fetch":
+        names = [plain_name(tensor) for tensor in _sinks(graph, set())]
+    else:
+        fed = filter(_is_fed, graph.get_operations())
+        names = [op.name for op in fed if not _BOOKKEEPING.fullmatch(op.name)]
+    shown = ", ".join(names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)
+    what = "the graph's outputs are" if role == "fetch" else "the graph's inputs are"
+    return f"{what} {shown}" if names else None
 
 
 def operations_named(graph: Graph, names: Iterable[str]) -> list[Operation]:

@@ -155,7 +155,7 @@ def _by_record(
         scope.note_effect(node)
     if "identity" in record.traits:
         memory = _memory_behind(region, source.node(key).inputs[0])
-        if memory is not None:
+        if memory is not None and region.kept_for((key, memory.name)) is None:
             region.extraction.shared[node.output] = memory
     return node.outputs
 

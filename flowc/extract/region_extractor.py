@@ -122,12 +122,14 @@ class RegionExtractor:
         variable = self.extraction.shared.get(bound) if isinstance(bound, Value) else bound
         if not isinstance(variable, Resource) or variable.kind != "variable":
             return bound
-        kept = self._kept((reader, variable.name)) if self.extraction.early.before else None
+        kept = self.kept_for((reader, variable.name)) if self.extraction.early.before else None
         if isinstance(bound, Resource):
             return kept or bound
         return self.extraction.current(self.scope, bound, kept)
 
-    def _kept(self, read: Read) -> Resource | None:
+    def kept_for(self, read: Read) -> Resource | None:
+        """What holds a variable's value for a read that comes before an assignment, once that was
+        extracted."""
         region: RegionExtractor | None = self
         while region is not None:
             if read in region.early:

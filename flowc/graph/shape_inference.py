@@ -293,6 +293,21 @@ def constant_elements(tensor: Tensor) -> np.ndarray | None:
     return np.asarray(found, dtype=tensor.base_dtype.numpy)
 
 
+def elements_as_sizes(tensor: Tensor) -> Sizes:
+    """The sizes that the elements of a vector are, as far as they are known when the graph is
+    built: None for each that is not, or is -1; None where it is unknown how many they are."""
+    if tensor.shape.ndims != 1 or tensor.shape[0].value is None:
+        return None
+    builder = _Shapes({})
+    value = builder.value(tensor)
+    found = builder.content(value)
+    if found is None:
+        found = builder._read_sizes(value)
+    if found is None:
+        return (None,) * int(tensor.shape[0].value)
+    return tuple(None if isinstance(x, Expr) or x < 0 else int(x) for x in found.tolist())
+
+
 def check_types(record: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> tuple[Any, ...]:
     """The dtypes of an operation's outputs."""
     types = [_type_of(t, ()) for t in inputs]

@@ -320,8 +320,13 @@ class _InputResolver:
         if unused:
             raise UsageError(
                 "Attempted to map inputs that were not found in graph_def: "
-                + ", ".join(f"[{name}]" for name in unused)
+                f"[{', '.join(_output_name(name) for name in unused)}]"
             )
+
+
+def _output_name(name: str) -> str:
+    """The name of what an input reads: of the first output where it says no more."""
+    return name if name.startswith("^") or ":" in name else f"{name}:0"
 
 
 def _add_functions(graph: Graph, rest: GraphDef, where: str) -> None:

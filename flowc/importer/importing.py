@@ -251,10 +251,13 @@ def _returned(
     op_name, colon, index = name.partition(":")
     op = made.get(op_name)
     if op is None or (colon and not index.isdigit()):
-        raise UsageError(f"Requested return_element {name!r} not found in graph_def.")
+        what = "tensor" if colon else "node"
+        raise UsageError(f"Requested return {what} {name!r} not found in graph def")
     if not colon:
         return op
     count = len(op.outputs)
     if int(index) >= max(count, 1):
-        raise UsageError(f"Requested return_element {name!r}: the node has {count} outputs.")
+        raise UsageError(
+            f"Invalid return output {index} of node {op_name!r}, which has {count} output(s)"
+        )
     return op.output(int(index))

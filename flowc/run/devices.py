@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flowc.errors import InvalidArgumentError, NotFoundError
-from flowc.graph import Operation
+from flowc.graph import Graph, Operation
 from flowc.graph.device import DeviceSpec, parse_device
 from flowc.run.device_buffers import memory_of_gpu
 from flowc_runtime.machine import memory_of_machine
@@ -63,12 +63,13 @@ class Placement:
     """Where a Session runs operations. `soft`: another kind or number of device than is there is
     replaced by one that is, another machine is not. `logged`: on the standard error stream.
     `has_gpu`: clusters that can run on the GPU do, but for what the program put on the CPU. `cpus`:
-    names that the CPU has."""
+    names that the CPU has. `pruned`: only what a run needs must be on a device that is there."""
 
     soft: bool = False
     logged: bool = False
     has_gpu: bool = False
     cpus: int = 1
+    pruned: bool = False
 
     @classmethod
     def of(cls, config: Any, has_gpu: bool = False) -> Placement:
@@ -78,7 +79,8 @@ class Placement:
         cpus = config.device_count.get("CPU", 1)
         if cpus < 1:
             raise NotFoundError("No CPU devices are available in this process")
-        return cls(config.allow_soft_placement, config.log_device_placement, has_gpu, cpus)
+        soft, logged = config.allow_soft_placement, config.log_device_placement
+        return cls(soft, logged, has_gpu, cpus, config.graph_options.place_pruned_graph)
 
     def devices(self) -> list[DeviceAttributes]:
         """Those that the Session can use."""
@@ -88,7 +90,13 @@ class Placement:
             found.append(DeviceAttributes(GPU, "GPU", memory_of_gpu(), self.cpus + 1))
         return found
 
-    def check(self, operations: Iterable[Operation]) -> None:
+    def check(self, needed: Collection[Operation], graph: Graph) -> None:
+        """Checks what a run needs, then the rest of the graph, as `check_all` does."""
+        self.check_all(needed)
+        if not self.pruned:
+            self.check_all(graph.get_operations())
+
+    def check_all(self, operations: Iterable[Operation]) -> None:
         """Raises `InvalidArgumentError` for the first operation that the program put on a device
         that is not there; constants and placeholders are looked at last, as in TensorFlow."""
         placed = (op for op in operations if op.device and op.encoded is None)

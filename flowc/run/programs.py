@@ -253,7 +253,7 @@ class ProgramCache:
         from flowc.compiler import compile_fetches
 
         needed = wanted.needs({*types, *values})
-        self._placement.check(needed)
+        self._placement.check(needed, self._graph)
         options = replace(self._options, on_host=self._placement.on_host(needed))
         asked = FetchSet.of(wanted.tensors, types, wanted.operations, wanted.done, values)
         found = ranks.extracted(

@@ -27,6 +27,18 @@ def test_an_unknown_feed_is_named_with_what_is_like_it(flowc: Command, scale: Pa
     )
 
 
+def test_where_no_name_is_like_it_those_that_there_are_are_told(
+    flowc: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.pbtxt"
+    path.write_text(TWO_INPUTS)
+    inputs = ", ".join(re.findall('name: "(.*?)" op: "Placeholder"', TWO_INPUTS))
+    done = flowc("run", path, "--input", "zzzz=1")
+    assert done.code == 2 and f"  try: the graph's inputs are {inputs}\n" in done.err
+    done = flowc("compile", path, "-o", "-", "--emit", "ir", "--fetch", "zzzz")
+    assert done.code == 2 and "  try: the graph's outputs are " in done.err
+
+
 def test_missing_ops_have_reasons(flowc: Command) -> None:
     found = json.loads(flowc("ops", "--missing", "--json").out)["missing"]
     have = {row["op"] for row in json.loads(flowc("ops", "--json").out)["ops"] if row["compiles"]}

@@ -144,3 +144,28 @@ def test_what_passes_a_reference_on_is_its_memory(name: Callable[[Any], Any]) ->
 
     assert run(build, resource=False) == [18.0, 12.0]
     assert run(build, resource=True) == [3.0, 2.0]
+
+
+@KINDS
+def test_value_of_a_branch_that_an_operation_takes_is_read_early(resource: bool) -> None:
+    def build(v: Any, x: Any, t: Any) -> Sequence[Any]:
+        read = tf.cond(t, lambda: x, v.read_value)
+        return read + 1.0, tf.assign(v, tf.tanh(x) + 50.0)
+
+    assert run(build, resource) == [3.0, 51.0]
+
+
+def test_value_of_a_branch_that_is_only_fetched_is_the_memory() -> None:
+    def build(v: Any, x: Any, t: Any) -> Sequence[Any]:
+        return tf.cond(t, lambda: x, v.read_value), tf.assign(v, tf.tanh(x) + 50.0)
+
+    assert run(build, resource=False) == [51.0, 51.0]
+
+
+@KINDS
+def test_read_where_a_variable_is_initialized_comes_before_its_assignment(resource: bool) -> None:
+    def build(v: Any, x: Any, t: Any) -> Sequence[Any]:
+        read = tf.cond(tf.is_variable_initialized(v), v.read_value, lambda: x)
+        return read + 1.0, tf.assign_add(v, [1.0, 1.0])
+
+    assert run(build, resource) == [3.0, 3.0]

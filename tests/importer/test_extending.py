@@ -82,7 +82,7 @@ def test_graphs_are_left_as_they_are() -> None:
 
 def test_elements_that_are_not_there() -> None:
     graph = Graph()
-    for name, said in (("x:1", "the node has 1 outputs"), ("q", "not found"), ("x:a", "not found")):
+    for name, said in (("x:1", "which has 1 output"), ("q", "not found"), ("x:a", "not found")):
         with pytest.raises(ValueError, match=said):
             import_graph_def(nodes(FIRST), return_elements=[name], graph=graph)
     with pytest.raises(TypeError, match="must be a dictionary of names"):

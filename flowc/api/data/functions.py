@@ -28,7 +28,12 @@ class TracedFunction:
 
 def traced(function: Callable[..., Any], given: Any, label: str) -> TracedFunction:
     """The function of elements of a structure; a tuple is given as several arguments. Raises what
-    the Python function raises, and `ValueError` where it returns nothing."""
+    the Python function raises, and `ValueError` for what is no function, or returns nothing."""
+    if not callable(function):
+        raise ValueError(
+            f"Argument `func` must be a callable. Received func={function!r} (of type "
+            f"{type(function)})."
+        )
     outer = get_default_graph()
     graph = FunctionGraph(outer)
     with graph.as_default():

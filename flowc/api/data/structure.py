@@ -84,14 +84,17 @@ def _common(one: TensorShape, other: TensorShape) -> TensorShape:
 
 
 class SparseTensorSpec(ComponentSpec):
-    """A sparse tensor, which a vector of three variants holds. Raises `TypeError` for what is no
-    dtype or shape."""
+    """A sparse tensor, which a vector of three variants holds, or one for each row of a batch.
+    Raises `TypeError` for what is no dtype or shape."""
 
     value_class: ClassVar[Any] = SparseTensor
+    batches: int | None = 0  # how often what holds it was batched, where that is known
 
     @property
     def held_type(self) -> tuple[DType, TensorShape]:
-        return dtypes.variant, TensorShape([3])
+        if self.batches is None:
+            return dtypes.variant, TensorShape(None)
+        return dtypes.variant, TensorShape([None] * self.batches + [3])
 
     def hold(self, value: Any) -> Tensor:
         parts = value.indices, value.values, value.dense_shape
@@ -109,18 +112,28 @@ class SparseTensorSpec(ComponentSpec):
         sizes.set_shape([rank])
         if self.shape.is_fully_defined():
             sizes = as_tensor(self.shape.as_list(), dtypes.i64, "dense_shape")
-        return SparseTensor(indices, values, sizes)
+        found = SparseTensor(indices, values, sizes)
+        found.set_shape(self.shape)
+        return found
 
     def batched(self, size: int | None) -> ComponentSpec:
-        return SparseTensorSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
+        found = SparseTensorSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
+        return found.batched_before(None if self.batches is None else self.batches + 1)
+
+    def batched_before(self, times: int | None) -> SparseTensorSpec:
+        """The spec, of what is held so often batched."""
+        object.__setattr__(self, "batches", times)
+        return self
 
     def unbatched(self) -> ComponentSpec:
         return SparseTensorSpec(self.shape[1:], self.dtype)
 
     def relaxed(self, other: Any) -> Any:
-        if not isinstance(other, SparseTensorSpec) or other.dtype is not self.dtype:
+        alike = isinstance(other, SparseTensorSpec) and other.batches == self.batches
+        if not alike or other.dtype is not self.dtype:
             raise TypeError(f"{self} and {other} are of different types")
-        return SparseTensorSpec(_common(self.shape, other.shape), self.dtype)
+        found = SparseTensorSpec(_common(self.shape, other.shape), self.dtype)
+        return found.batched_before(self.batches)
 
     def __repr__(self) -> str:
         return f"SparseTensorSpec({self.shape}, {self.dtype!r})"
@@ -317,7 +330,7 @@ def specs_from(output_types: Any, output_shapes: Any = None, output_classes: Any
 
 
 _OF_CLASS: Mapping[Any, Callable[[Any, Any], ComponentSpec]] = {
-    SparseTensor: SparseTensorSpec,
+    SparseTensor: lambda shape, dtype: SparseTensorSpec(shape, dtype).batched_before(None),
     RaggedTensor: RaggedTensorSpec,
 }
 

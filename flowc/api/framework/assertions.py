@@ -71,13 +71,17 @@ def _checked(
     known = {name: constant_elements(t) for name, t in tensors.items()}
     values = [v for v in known.values() if v is not None]
     if len(values) == len(known) and not np.all(holds(*values)):
-        lines = [message or "", what]
-        for name, t in tensors.items():
-            lines += [f"{name} ({t.name}) = ", str(known[name])]
-        raise InvalidArgumentError(
-            "\n".join(line for line in lines if line), node=condition.op.name
-        )
+        raise _not_held(what, message, condition.op.name, **tensors)
     return Assert(reduce_all(condition), data, summarize)
+
+
+def _not_held(
+    what: str, message: str | None, node: str | None = None, **tensors: Tensor
+) -> InvalidArgumentError:
+    lines = [message or "", what]
+    for name, t in tensors.items():
+        lines += [f"{name} ({t.name}) = ", str(constant_elements(t))]
+    return InvalidArgumentError("\n".join(line for line in lines if line), node=node)
 
 
 assert_equal = _comparison("assert_equal", "==", elementwise.equal, np.equal)
@@ -90,7 +94,7 @@ assert_greater_equal = _comparison(
 )
 
 
-def _sign(name: str, sign: str, compare: Check, zero_first: bool) -> Check:
+def _sign(name: str, sign: str, compare: Check, holds: Any, zero_first: bool) -> Check:
     """The assertion that a tensor compares so to 0 in every element."""
 
     def check(
@@ -103,11 +107,14 @@ def _sign(name: str, sign: str, compare: Check, zero_first: bool) -> Check:
         with name_scope(name, check.__name__, [x, data]):
             x = as_tensor(x, name="x")
             shown = data
+            what = f"Condition x {sign} 0 did not hold element-wise:"
             if shown is None:
-                what = f"Condition x {sign} 0 did not hold element-wise:"
                 shown = [message or "", what, f"x ({x.name}) = ", x]
             zero = as_tensor(0, x.dtype)
             pair = (zero, x) if zero_first else (x, zero)
+            known = constant_elements(x)
+            if known is not None and not np.all(holds(*((0, known) if zero_first else (known, 0)))):
+                raise _not_held(what, message, x=x)
             return compare(*pair, data=shown, summarize=summarize, message=message)
 
     doc = (
@@ -117,10 +124,10 @@ def _sign(name: str, sign: str, compare: Check, zero_first: bool) -> Check:
     return named(check, name, doc)
 
 
-assert_positive = _sign("assert_positive", ">", assert_less, True)
-assert_negative = _sign("assert_negative", "<", assert_less, False)
-assert_non_negative = _sign("assert_non_negative", ">=", assert_less_equal, True)
-assert_non_positive = _sign("assert_non_positive", "<=", assert_less_equal, False)
+assert_positive = _sign("assert_positive", ">", assert_less, np.less, True)
+assert_negative = _sign("assert_negative", "<", assert_less, np.less, False)
+assert_non_negative = _sign("assert_non_negative", ">=", assert_less_equal, np.less_equal, True)
+assert_non_positive = _sign("assert_non_positive", "<=", assert_less_equal, np.less_equal, False)
 
 
 def assert_near(

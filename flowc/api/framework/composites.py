@@ -24,17 +24,7 @@ from flowc.graph.building.creation import output
 from flowc.graph.building.operators import OwnProduct, quotient_dtype
 from flowc.graph.default import evaluate
 from flowc.graph.indexed_slices import ValuesAtIndices
-from flowc.graph.shape_inference import constant_elements
-
-
-def _elements_as_shape(sizes: Tensor) -> TensorShape:
-    """What is known of a shape whose sizes are a vector's elements."""
-    known = constant_elements(sizes)
-    if known is not None:
-        return TensorShape([None if size == -1 else size for size in known.tolist()])
-    rank = sizes.shape.with_rank(1)[0].value
-    return TensorShape(None if rank is None else [None] * rank)
-
+from flowc.graph.shape_inference import elements_as_sizes
 
 SparseTensorValue = namedtuple("SparseTensorValue", ("indices", "values", "dense_shape"))
 SparseTensorValue.__doc__ = (
@@ -62,7 +52,7 @@ class SparseTensor(ValuesAtIndices, OwnProduct):
         pairs, rank = self._indices.shape.with_rank(2), self._dense_shape.shape.with_rank(1)
         pairs[0].assert_is_compatible_with(self._values.shape.with_rank(1)[0])
         pairs[1].assert_is_compatible_with(rank[0])
-        self._static = _elements_as_shape(self._dense_shape)
+        self._static = TensorShape(elements_as_sizes(self._dense_shape))
 
     @property
     def shape(self) -> TensorShape:
@@ -161,7 +151,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
         if not isinstance(shape, Tensor):
             given = [-1 if d is None else d for d in TensorShape(shape).as_list()]
         default = as_tensor(given, dtypes.i64, part["shape_default"])
-        static = _elements_as_shape(default)
+        static = TensorShape(elements_as_sizes(default))
         sizes = placeholder_with_default(default, default.shape, part["shape"])
     values = placeholder(dtype, [None], part["values"])
     indices = placeholder(dtypes.i64, [None, static.ndims], part["indices"])

@@ -193,6 +193,8 @@ def flip_up_down(image: Any) -> Tensor:
 def _flipped(image: Any, axis: int, name: str) -> Tensor:
     with name_scope(None, name, [image]):
         value = as_tensor(image, name="image")
+        if value.shape.ndims in (0, 1, 2):
+            raise ValueError(f"'image' (shape {value.shape}) must be at least three-dimensional.")
         if value.shape.ndims not in (None, 3, 4):
             raise ValueError(f"'image' (shape {value.shape}) must have either 3 or 4 dimensions.")
         return arrays.reverse(value, [axis - 3 + (value.shape.ndims or 0)])

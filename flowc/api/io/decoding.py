@@ -28,9 +28,19 @@ def decode_csv(
     `na_value`, or of none, where every line must have the field; its dtype (float32, float64,
     int32, int64, string) is the column's. `select_cols`: the columns to take, in order.
 
-    Raises `ValueError` for columns that do not go with the defaults; a run raises
+    Raises `TypeError` for defaults that are no list, and `ValueError` where there are none, or
+    other columns than defaults; a run raises
     `InvalidArgumentError` for another number of fields, quotes out of place, and fields that are no
     number."""
+    if not isinstance(record_defaults, list | tuple):
+        raise TypeError(
+            "Expected list for 'record_defaults' argument to 'DecodeCSV' Op, not "
+            f"{record_defaults!r}."
+        )
+    if not record_defaults:
+        raise ValueError(
+            "Attr 'OUT_TYPE' of 'DecodeCSV' Op passed list of length 0 less than minimum 1."
+        )
     if select_cols is not None:
         if any(b <= a for a, b in itertools.pairwise(select_cols)):
             raise ValueError("select_cols is not strictly increasing.")

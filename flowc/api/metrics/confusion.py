@@ -14,9 +14,10 @@ from flowc.api.arrays.blocks import diag_part
 from flowc.api.arrays.filling import ones, ones_like
 from flowc.api.arrays.selection import scatter_nd, where
 from flowc.api.arrays.shaping import reshape, size, stack
+from flowc.api.framework.assertions import assert_less, assert_non_negative
 from flowc.api.framework.basics import cast, identity
 from flowc.api.framework.raw_ops import named
-from flowc.api.framework.scopes import name_scope
+from flowc.api.framework.scopes import name_scope, with_dependencies
 from flowc.api.math import elementwise as m
 from flowc.api.math.reductions import reduce_max, reduce_mean, reduce_sum
 from flowc.api.metrics.accumulation import (
@@ -48,10 +49,17 @@ def confusion_matrix(
     with name_scope(name, "confusion_matrix", [predictions, labels]):
         x, y, _ = alike(as_tensor(predictions), as_tensor(labels), None)
         x, y = cast(x, dtypes.i64), cast(y, dtypes.i64)
+        checks = [assert_non_negative(y, message="`labels` contains negative values")]
+        y = with_dependencies(checks, y)
+        checks = [assert_non_negative(x, message="`predictions` contains negative values")]
+        x = with_dependencies(checks, x)
         if num_classes is None:
             count: Any = m.maximum(reduce_max(x), reduce_max(y)) + 1
         else:
             count = cast(num_classes, dtypes.i64)
+            y = with_dependencies([assert_less(y, count, message="`labels` out of bound")], y)
+            checks = [assert_less(x, count, message="`predictions` out of bound")]
+            x = with_dependencies(checks, x)
         kind = dtypes.as_dtype(dtype)
         values = ones_like(x, kind) if weights is None else cast(weights, kind)
         return scatter_nd(stack([y, x], axis=1), values, stack([count, count]))

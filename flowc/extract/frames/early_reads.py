@@ -20,6 +20,7 @@ from flowc.graph.control_types import (
     EXIT,
     FRAME_TYPES,
     LOOP_COND,
+    MERGE,
     NEXT,
     PASSING,
     SWITCH,
@@ -41,6 +42,7 @@ class EarlyReads:
         self.before: dict[Any, list[Read]] = {}
         self.behind: dict[Any, list[Read]] = {}
         self._variables: dict[Ref, str | None] = {}
+        self._users: dict[Any, list[Any]] | None = None
         self._handles: set[str] = set()  # names of the variables that are known by handles
         readers, writers = self._accesses()
         shared = [name for name in readers if name in writers]
@@ -103,8 +105,28 @@ class EarlyReads:
             kind = self.source.node(ref[0]).type
             within = within and kind not in SWITCH | ENTER
             if kind not in SWITCH | ENTER and not (within and has_trait(kind, "identity")):
-                return self._is_variable(ref[0])
+                return self._is_variable(ref[0]) and (within or not self._is_used_outside(key))
             ref = self.source.node(ref[0]).inputs[0]
+        return False
+
+    def _is_used_outside(self, key: Any) -> bool:
+        """Whether an operation takes what a node of a branch gives to what leaves it: that is read
+        when the branch is run. What is only fetched is the memory."""
+        if self._users is None:
+            self._users = defaultdict(list)
+            for user in self.flow.needed:
+                for before, _ in self.source.node(user).inputs if user != ARGUMENT else ():
+                    self._users[before].append(user)
+        found, waiting = {key}, [key]
+        for before in waiting:
+            for user in self._users[before]:
+                kind = self.source.node(user).type
+                if kind not in MERGE | PASSING:
+                    if before != key:
+                        return True
+                elif user not in found:
+                    found.add(user)
+                    waiting.append(user)
         return False
 
     def _variable(self, ref: Ref) -> str | None:

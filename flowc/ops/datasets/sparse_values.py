@@ -212,7 +212,8 @@ def _infer_rows(c: Inference) -> Dims:
 
 def _infer_parts(c: Inference) -> list[Dims]:
     count = c.fresh("nonzero", None)
-    rank: Dim = c.fresh("rank", None)
+    stated: int | None = c.attrs.get("rank")
+    rank: Dim = c.fresh("rank", None) if stated is None or stated < 0 else stated
     return [(count, rank), (count,), (rank,)]
 
 
@@ -239,7 +240,16 @@ def _check_last(c: Inference) -> None:
 def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, step: Op) -> Sequence[Bound]:
     values: list[Value] = [value_of(x, bound) for bound in inputs]
     given = {name: attrs[name] for name in ("dtype", "out_type") if name in attrs}
+    if "dtype" in given:
+        given["rank"] = _stated_rank(x)
     return x.b.emit(step, values, given).outputs
+
+
+def _stated_rank(x: Extractor) -> int:
+    """The rank of the sparse tensor that a node gives, where the graph tells it, or -1."""
+    stated = list(x.output_shapes(0))
+    found = stated[0][1] if stated and stated[0] is not None and len(stated[0]) == 2 else None
+    return -1 if found is None else found
 
 
 def _define(op_type: str, arguments: str, step: str, function: Any, infer: Any) -> None:
@@ -262,6 +272,7 @@ _GIVEN = (
 )
 _FOUND = "dtype: type) -> sparse_indices: i64, sparse_values: dtype, sparse_shape: i64"
 _HELD = "(serialized_sparse: string; "
+_RANKED = _FOUND.replace(")", ", rank: int = -1)")
 _EITHER = "(serialized_sparse: Tserialized; "
 
 _define("SerializeSparse", _GIVEN + "out_type", _GIVEN + "string", _serialize, _infer_vector)
@@ -269,8 +280,8 @@ _define("SerializeManySparse", _GIVEN + "out_type", _GIVEN + "string", _serializ
 _define(
     "DeserializeSparse",
     _EITHER + _FOUND.replace(")", f", Tserialized: {_FORMS})"),
-    _HELD + _FOUND,
+    _HELD + _RANKED,
     _deserialize,
     _infer_one_or_many,
 )
-_define("DeserializeManySparse", _HELD + _FOUND, _HELD + _FOUND, _deserialize, _infer_many)
+_define("DeserializeManySparse", _HELD + _FOUND, _HELD + _RANKED, _deserialize, _infer_many)

@@ -402,12 +402,14 @@ var_is_initialized = _define(
     "VarIsInitializedOp(resource: resource) -> is_initialized: bool",
     _emit_is_initialized,
     lambda c: (),
+    STATE | {"reads_variable"},
 )
 is_variable_initialized = _define(
     "is_variable_initialized",
     "IsVariableInitialized(ref: ref(dtype); dtype: type) -> is_initialized: bool",
     _emit_is_initialized,
     lambda c: (),
+    STATE | {"reads_variable"},
 )
 count_up_to = _define(
     "count_up_to",

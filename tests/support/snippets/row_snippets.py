@@ -12,6 +12,7 @@ from snippets.row_snippets_images import IMAGE_ROWS
 from snippets.row_snippets_inputs import INPUT_ROWS
 from snippets.row_snippets_records import RECORD_ROWS
 from snippets.row_snippets_saving import SAVING_ROWS
+from snippets.row_snippets_strangers import STRANGER_ROWS
 from snippets.row_snippets_tools import TOOL_ROWS
 from snippets.row_snippets_training import TRAINING_ROWS
 from snippets.row_snippets_values import VALUE_ROWS
@@ -31,6 +32,7 @@ ROW_SNIPPETS: tuple[Snippet, ...] = (
     *FAULT_ROWS,
     *BARRIER_ROWS,
     *VALUE_ROWS,
+    *STRANGER_ROWS,
 )
 
 # Programs in which flowc is seen to differ from TensorFlow, and how.

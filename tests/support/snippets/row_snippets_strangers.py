@@ -1,0 +1,54 @@
+"""Programs of what users of TensorFlow tried that flowc had otherwise, a row each. The form is that
+of `row_program.py`."""
+
+# ruff: noqa: E501  (a program to a line)
+from __future__ import annotations
+
+from snippets.api_snippets import Snippet, read_snippets
+
+STRANGER_ROWS: tuple[Snippet, ...] = read_snippets(r"""
+# 2_names_of_dtypes
+for name in ("q", "f", "d", "<f4", "u1", "b1", "?", "O", "U", "str", "complex", "long", "uint", "single", "bool_", "datetime64"): log.append(raises("TypeError", f"Cannot convert the argument `type_value`: {name!r} to a TensorFlow DType", lambda: tf.as_dtype(name)))
+for number in (0, 99, None, [1]): log.append(raises("TypeError", f"Cannot convert the argument `type_value`: {number!r} to a TensorFlow DType", lambda: tf.as_dtype(number)))
+log.append([tf.as_dtype(d).name for d in ("float", "half", "double", "string", "bfloat16", "bool", "int8", "complex64", float, object, np.float16, np.dtype("q"), np.uint8)]); log.append(raises("TypeError", "to a TensorFlow DType", lambda: tf.as_dtype(tf.TensorShape)))
+# 10_devices_of_all_operations
+b = tf.constant(2)
+with tf.device("/gpu:5"): c = tf.Variable(1.0)
+words = "Cannot assign a device for operation Variable: {{node Variable}} was explicitly assigned to /device:GPU:5"
+log.append(raises("InvalidArgumentError", words, lambda: tf.Session().run(b))); log.append(tf.Session(config=tf.ConfigProto(allow_soft_placement=True)).run(b))
+log.append(tf.Session(config=tf.ConfigProto(graph_options=tf.GraphOptions(place_pruned_graph=True))).run(b))
+# 10_settings_as_messages
+c = tf.ConfigProto(allow_soft_placement=True, log_device_placement=True, device_count={"GPU": 0}, device_filters=["/job:ps", "/job:w"]); c.gpu_options.allow_growth = True; c.gpu_options.per_process_gpu_memory_fraction = 0.3; c.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1; c.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0; c.graph_options.rewrite_options.auto_mixed_precision = 1; c.graph_options.rewrite_options.memory_optimization = 4; c.intra_op_parallelism_threads = 2; c.operation_timeout_in_ms = 70000
+other = tf.ConfigProto(); other.CopyFrom(c); log.append([str(c), repr(c) == str(c), c.SerializeToString(), other == c, other == tf.ConfigProto(), str(tf.ConfigProto()), c.HasField("gpu_options"), tf.ConfigProto().HasField("gpu_options"), str(tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, timeout_in_ms=30))])
+log.append(raises("AttributeError", 'has no "nope" field', lambda: setattr(c.gpu_options, "nope", 1))); log.append(raises("ValueError", "nope", lambda: c.HasField("nope"))); log.append(raises("TypeError", "expected", lambda: c.CopyFrom(tf.GPUOptions())))
+# 46_what_imports_do_not_find
+x = tf.placeholder(tf.float32, [None], name="x"); y = tf.nn.relu(x, name="y"); given = tf.get_default_graph().as_graph_def(); one = tf.constant([1.0])
+for change, words in (({"input_map": {"nope:0": one}}, "not found in graph_def: [nope:0]"), ({"input_map": {"nope": one}}, "not found in graph_def: [nope:0]"), ({"input_map": {"x:5": one}}, "not found in graph_def: [x:5]"), ({"return_elements": ["nope"]}, "Requested return node 'nope' not found in graph def"), ({"return_elements": ["nope:0"]}, "Requested return tensor 'nope:0' not found in graph def"), ({"return_elements": ["y:3"]}, "Invalid return output 3 of node 'y', which has 1 output(s)")): log.append(raises("ValueError", words, lambda: tf.import_graph_def(given, **change)))
+# 68_signs_asserted
+for check, x, words in ((tf.assert_positive, [0], "x > 0"), (tf.assert_negative, [0.0], "x < 0"), (tf.assert_non_negative, [-1], "x >= 0"), (tf.assert_non_positive, [1], "x <= 0")):
+    log.append(raises("InvalidArgumentError", f"Condition {words} did not hold element-wise:", lambda: check(x))); log.append(raises("InvalidArgumentError", "told", lambda: check(x, message="told")))
+    p = tf.placeholder(tf.float32, [1]); log.append(raises("InvalidArgumentError", f"Condition {words} did not hold element-wise:", lambda: tf.Session().run(check(p), {p: x})))
+# 70_images_of_too_few_dimensions
+for flip in (tf.image.flip_left_right, tf.image.flip_up_down): log.append(raises("ValueError", "'image' (shape (3,)) must be at least three-dimensional.", lambda: flip(tf.zeros([3]))))
+# 84_no_columns
+log.append(raises("ValueError", "Attr 'OUT_TYPE' of 'DecodeCSV' Op passed list of length 0 less than minimum 1.", lambda: tf.decode_csv("1,2", []))); log.append(raises("TypeError", "Expected list for 'record_defaults' argument to 'DecodeCSV' Op, not 3.", lambda: tf.decode_csv("1,2", 3)))
+# 94_what_is_no_function
+d = tf.data.Dataset.range(3)
+for call in (d.map, d.flat_map, d.filter, lambda f: d.interleave(f, 2), lambda f: d.reduce(0, f)): log.append(raises("ValueError", "Argument `func` must be a callable. Received func=3 (of type <class 'int'>)", lambda: call(3))); log.append(raises("ValueError", "Received func=None", lambda: call(None)))
+# 87_sparse_features_of_datasets
+F = tf.train.Feature; e = tf.train.Example(features=tf.train.Features(feature={"i": F(int64_list=tf.train.Int64List(value=[1, 3])), "v": F(float_list=tf.train.FloatList(value=[1.5, 2.5])), "t": F(bytes_list=tf.train.BytesList(value=[b"a", b"b"]))})).SerializeToString()
+spec = {"s": tf.SparseFeature("i", "v", tf.float32, 5), "t": tf.VarLenFeature(tf.string)}; whole = tf.parse_example([e, e], spec); d = tf.data.Dataset.from_tensors([e, e]).map(lambda x: tf.parse_example(x, spec)).prefetch(1); f = d.make_one_shot_iterator().get_next(); one = tf.data.Dataset.from_tensors(e).map(lambda x: tf.parse_single_example(x, spec)).batch(2).make_one_shot_iterator().get_next()
+log.append([[v["s"].shape.as_list(), v["t"].shape.as_list(), v["s"].dense_shape.shape.as_list(), v["s"].indices.shape.as_list()] for v in (whole, f, one)]); ids = tf.SparseTensor(f["t"].indices, tf.string_to_hash_bucket_fast(f["t"].values, 7), f["t"].dense_shape)
+with tf.Session() as s: log.append(s.run([tf.sparse_tensor_to_dense(f["s"]), tf.sparse_tensor_to_dense(ids, default_value=-1), tf.sparse_reduce_sum(f["s"], 1)])); log.append(s.run([tf.sparse_tensor_to_dense(one["s"]), tf.sparse_tensor_to_dense(one["t"], default_value="-")]))
+# 95_confusion_out_of_bounds
+labels, found = tf.placeholder(tf.int64, [None]), tf.placeholder(tf.int64, [None]); matrix = tf.confusion_matrix(labels, found, 4)
+for x, y, words in (([9], [0], "`labels` out of bound"), ([0], [9], "`predictions` out of bound"), ([-1], [0], "`labels` contains negative values"), ([0], [-1], "`predictions` contains negative values")): log.append(raises("InvalidArgumentError", words, lambda: tf.Session().run(matrix, {labels: x, found: y})))
+log.append(tf.Session().run(matrix, {labels: [1, 2, 2], found: [1, 0, 0]})); log.append(raises("InvalidArgumentError", "`labels` out of bound", lambda: tf.confusion_matrix([7], [1], 4)))
+# 100_steps_of_summaries
+def training():
+    v = tf.Variable(1.0); tf.summary.scalar("v", v); return tf.train.GradientDescentOptimizer(0.1).minimize(v * v, global_step=tf.train.get_or_create_global_step())
+step = training()
+with tf.train.MonitoredTrainingSession(checkpoint_dir=folder, hooks=[tf.train.StopAtStepHook(12)], save_summaries_steps=4, log_step_count_steps=None) as s:
+    while not s.should_stop(): s.run(step)
+log.append([[e.step, v.tag] for f in sorted(os.listdir(folder)) if "tfevents" in f for e in tf.train.summary_iterator(folder + f) for v in e.summary.value])
+""")
