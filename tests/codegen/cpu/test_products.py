@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from compiled_source import Compiled
 from contraction_kernels import assert_close, shape_for, values
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.cpu.blocked import Argument
@@ -38,7 +39,6 @@ from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.ir.builder import Builder
 from flowc.ir.dims import Dim, symbol
 from flowc.ir.lowering import Convolution
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 
