@@ -24,8 +24,8 @@ from flowc.ops.datasets.dataset import (
     the_value,
 )
 from flowc.ops.datasets.mapping import ARGUMENTS, Applied
-from flowc.ops.datasets.parallel import Prefetch
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
+from flowc.ops.datasets.threads.prefetch import Prefetch
 
 
 def opened(
