@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from flowc.errors import InvalidArgumentError, NotFoundError
+from flowc.errors import InvalidArgumentError, NotFoundError, UsageError
 from flowc.graph import Operation
 from flowc.graph.device import DeviceSpec, parse_device
 from flowc.run.device_buffers import memory_of_gpu
@@ -42,6 +42,21 @@ class ProcessSettings:
 
 
 PROCESS_SETTINGS = ProcessSettings()
+
+
+def target_of(device: str) -> str:
+    """The target that runs on a device. Raises `UsageError` for an unknown one."""
+    name = device.lower().lstrip("/").removesuffix(":0")
+    if name in ("cpu", "device:cpu"):
+        return "native"
+    if name in ("cuda", "gpu", "device:gpu"):
+        from flowc.codegen.targets import GPU, target_named
+
+        target_named(GPU)
+        return GPU
+    if name.startswith("cuda:"):
+        return name
+    raise UsageError(f"no device {device!r}", hint="cpu or cuda")
 
 
 @dataclass(frozen=True, slots=True)
