@@ -13,7 +13,7 @@ import re
 from dataclasses import replace
 
 from flowc import dtypes
-from flowc.codegen.cpu.kernel_parts import kernel_source
+from flowc.codegen.cpu.kernel_inlining import kernel_source
 from flowc.codegen.cpu.native_kernels import native_launch
 from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.llvm.lanes import barrier

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     as_i32_pointer: Any = None
 
 
-# -- parts of kernels
+# -- functions that kernels inline
 
 
 def scale_of(size: int, new: int, align: int) -> Any:

@@ -41,7 +41,7 @@ def fault_at(marks, at, rows):
 
 
 def mark_elements(marks, index, place, status, rows, count):
-    """A part of the kernels: checks elements one after another, and marks them."""
+    """Inlined: checks elements one after another, and marks them."""
     for i in range(count):
         place[i] = 0
     for i in range(count):

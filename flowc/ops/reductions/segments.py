@@ -37,7 +37,7 @@ _FLOAT = "{f32, f64, bf16, f16}"
 
 
 def check_segment(ids, row, rows, segments, status):
-    """A part of the kernels: segments are in order, and in range. Of two faults it reports the one
+    """Inlined: segments are in order, and in range. Of two faults it reports the one
     that a walk from segment to segment meets first."""
     if row > 0 and ids[row] < ids[row - 1]:
         status[0] = 2
@@ -50,7 +50,7 @@ def check_segment(ids, row, rows, segments, status):
 
 
 def fold(out, at, value):
-    """A part of the kernels: NaN loses to the next value, as in (a > b ? a : b)."""
+    """Inlined: NaN loses to the next value, as in (a > b ? a : b)."""
     if FOLD == 1:
         out[at] *= value
     elif FOLD == 2:
@@ -118,7 +118,7 @@ def segment_kernel(data, ids, out, status, rows, width, segments, begin, end):
 
 
 def refuse_segment(row, segment, segments, columns, status):
-    """A part of the kernels: `columns` are those of ids that are a matrix, else 0."""
+    """Inlined: `columns` are those of ids that are a matrix, else 0."""
     if columns > 0:
         fail(status, 1, row // columns, segment, row % columns)
     else:

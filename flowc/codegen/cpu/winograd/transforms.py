@@ -97,12 +97,13 @@ class WinogradAxis:
 
     @property
     def input_rows(self) -> tuple[Polynomial, ...]:
-        """What each position is of the elements of a tile along an axis."""
+        """The input transform along an axis: the coefficients that each transformed position gives
+        the elements of a tile."""
         return tuple(self._without(a) for a in (*self.points, None))
 
     @property
     def weight_matrix(self) -> Array:
-        """[side, window]: what each position is of the weights along an axis."""
+        """The weight transform along an axis: [transformed positions, window]."""
         return _weight_matrix(self)
 
     def emit_input(self, b: ir.IRBuilder, d: Sequence[Value]) -> list[Value]:

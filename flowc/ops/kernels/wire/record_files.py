@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     u64: Any = None
 
 
-# -- parts of kernels
+# -- functions that kernels inline
 
 
 def checksum(data: Any, tables: Any, at: int, stop: int) -> int:
