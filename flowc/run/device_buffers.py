@@ -174,7 +174,7 @@ class DeviceArray:
         return {"shape": self.shape, "typestr": self.dtype.str, **where}
 
     def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
-        """What the run did is done, so that no stream has to wait for it."""
+        """The array as a DLPack capsule. Its run has ended, so that no stream has to wait."""
         return new_capsule(Exchanged(self.address, self.shape, self.dtype, self.owner))
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -119,8 +119,8 @@ class RememberedCalls:
         deciding: Sequence[Any],
         feeds: Sequence[Any],
     ) -> None:
-        """Keeps a call of a program with these `feeds` for the values of those fed tensors that
-        are `deciding`."""
+        """Keeps a call of a program with these `feeds`, which serves only runs where the `deciding`
+        ones of the fed tensors have the values that they have now."""
         places = {tensor: i for i, tensor in enumerate(fed)}
         at = [places[t] for t in deciding]
         calls = self._calls.get(key)

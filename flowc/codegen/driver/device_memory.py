@@ -211,7 +211,7 @@ class DeviceMemory:
             self.check(name, self.frame.b.gep(target, offset), self.frame.b.gep(source, offset))
 
     def download(self, target: Any, source: Any, size: Any) -> None:
-        """The bytes are there after `wait`."""
+        """Starts a copy to the host, which has arrived after `wait`."""
         self.check("download", target, source, size)
 
     def copy(self, target: Any, source: Any, size: Any) -> None:

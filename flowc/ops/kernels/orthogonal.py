@@ -165,8 +165,9 @@ def orthogonalize(g: Any, v: Any, p: int, q: int) -> int:
 
 def svd(x: Any, sizes: Any, u: Any, v: Any, scratch: Any, m: int, n: int, u_columns: int,
         v_columns: int, wanted: int, begin: int, end: int) -> None:  # fmt: skip
-    """The q columns of the matrix, or of its adjoint where that is taller, are made orthogonal; the
-    reflections of these, by falling size, complete them."""
+    """Singular value decomposition by one-sided Jacobi rotations, which make the q columns of the
+    matrix, or of its adjoint where that is taller, orthogonal. Reflections of these columns, in the
+    order of falling singular values, complete them to a basis."""
     p = m if m > n else n
     q = m if m < n else n
     g = as_elem_pointer(scratch)

@@ -206,7 +206,7 @@ def permutation(bits: Any, _count: Any, order: Any, count: int, begin: int, end:
 
 
 def mixed_half(x: Any, half: Any, mask: Any) -> Any:
-    """Inlined: what Simon makes of one half of a block."""
+    """Inlined: the round function of the block cipher Simon, of one half of a block."""
     by_one = u64(u64(x << u64(1)) | u64(x >> u64(half - u64(1))))
     by_two = u64(u64(x << u64(2)) | u64(x >> u64(half - u64(2))))
     by_eight = u64(u64(x << u64(8)) | u64(x >> u64(half - u64(8))))

@@ -249,8 +249,8 @@ def uniform_f32(word: Any) -> Any:
 
 
 def four_numbers(w0: Any, w1: Any, w2: Any, w3: Any, normal: Any) -> Any:
-    """Inlined: what four words are, uniform or normal numbers: four, or two where
-    they are wide."""
+    """Inlined: uniform or normal numbers from four random words: four f32, or two f64 (then c and d
+    are 0)."""
     a = f64(0)
     b = f64(0)
     c = f64(0)

@@ -128,7 +128,8 @@ define(
 
 
 def factored(x: Array) -> tuple[Array, Array, float]:
-    """L and U in one, the order of the rows, and its sign."""
+    """LU factorization with partial pivoting: one array that holds L below its diagonal and U from
+    there on, the permutation of the rows, and its sign."""
     a, order, sign = x.copy(), np.arange(len(x)), 1.0
     for k in range(len(a)):
         size = np.abs(a[k:, k].real) + np.abs(a[k:, k].imag)

@@ -117,7 +117,8 @@ def _check_written_dtype(contents: ListValue, value: Value) -> None:
 def _typed_for(
     x: Extractor, array: Resource, contents: ListValue, index: Value, given: Dims
 ) -> ListValue:
-    """The contents as ones that take elements of the dims given."""
+    """The contents, converted so that elements with the dims `given` can be written. Raises
+    `InvalidArgumentError` where these do not fit the array's element shape."""
     held: Partial = contents.partial if contents.element is None else contents.element
     alike = contents.uniform or complete(contents.partial) is not None
     if not fits(held if alike else contents.partial, given):

@@ -132,7 +132,7 @@ def _number(b: Builder, size: Dim) -> Value:
 
 
 def build_batch_norm(b: Builder, node: Node) -> Sequence[Value]:
-    """The outputs of a FusedBatchNorm; the third reserve space, where there is one, is of zeros."""
+    """The outputs of a FusedBatchNorm. FusedBatchNormV3 has one more, `reserve_space_3`: zeros."""
     outputs = _normalize(b, node.inputs[:5], node.attrs)
     if len(node.outputs) == 5:
         return outputs

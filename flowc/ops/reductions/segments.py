@@ -303,8 +303,8 @@ def _lower_unsorted(fold: str) -> Callable[[Node], Lowering]:
 
 
 def _out_of_range(rank: int, segments: Dim) -> str:
-    """The text for ids of that rank: {a} is the row, {b} the id, and {c} the column of a matrix, of
-    others the number of segments."""
+    """The message for an id out of range. `rank`: that of the ids. {a} is the row, {b} the id, {c}
+    the column where ids are a matrix, else the number of segments."""
     place = {0: "", 1: "[{a}]", 2: "[{a},{c}]"}.get(rank, "[..]")
     limit = segments if isinstance(segments, int) else "num_segments" if rank == 2 else "{c}"
     return f"segment_ids{place} = {{b}} is out of range [0, {limit})"
