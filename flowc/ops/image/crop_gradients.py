@@ -20,7 +20,7 @@ from flowc.ir.lowering import Native, own_class
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.kernels import crop_gradients as kernels
+from flowc.ops.kernels.image import crop_gradients as kernels
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node

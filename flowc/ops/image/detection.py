@@ -18,7 +18,7 @@ from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims
-from flowc.ops.kernels import detection as kernels
+from flowc.ops.kernels.image import detection as kernels
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder

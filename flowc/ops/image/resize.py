@@ -19,7 +19,7 @@ from flowc.ir.op import Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, Gradient, GradientBuilder
 from flowc.ops.image.crop_gradients import crop_gradient
-from flowc.ops.kernels import resize as kernels
+from flowc.ops.kernels.image import resize as kernels
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node

@@ -21,7 +21,7 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.kernels import orthogonal as kernels
+from flowc.ops.kernels.linalg import orthogonal as kernels
 from flowc.ops.linalg import matrices
 from flowc.ops.linalg.matrices import Array, stack_of, times, turned, wide
 

@@ -22,8 +22,8 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import held, scalar_of, vector_of
 from flowc.ir.inference import Inference
 from flowc.ir.types import Dims
-from flowc.ops.arrays.ragged import check_splits
 from flowc.ops.host_ops import host_op
+from flowc.ops.ragged.ragged_tensors import check_splits
 from flowc.ops.strings.hashes import fingerprints, sip_hashes
 from flowc.ops.strings.string_values import check_count
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowc.ops.kernels.orthogonal import reflect_rows, reflection, write_column
+from flowc.ops.kernels.linalg.orthogonal import reflect_rows, reflection, write_column
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:

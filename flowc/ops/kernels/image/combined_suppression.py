@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowc.ops.kernels.detection import extent_of, overlap_of
+from flowc.ops.kernels.image.detection import extent_of, overlap_of
 
 if TYPE_CHECKING:
     # Globals that the compiler gives to kernels.
