@@ -23,8 +23,8 @@ def sink_reshapes(c: Computation, options: Options) -> Computation:
 
 
 class _Sinking:
-    """`products`: what products give, and what is made of their elements; `shaped`: which of them a
-    value has the elements of, in other dims of which the last is the same."""
+    """`products`: the results of products, and elementwise results of them. `shaped`: for a reshape
+    of one of these that keeps the last dim, the value that it reshapes."""
 
     def __init__(self) -> None:
         self.products: set[Value] = set()

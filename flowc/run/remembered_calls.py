@@ -42,7 +42,8 @@ def is_flat(fetches: Any) -> bool:
 
 
 def are_arrays(values: Iterable[Any], made: Iterable[Array]) -> bool:
-    """Whether the values that were fed are what was made of them."""
+    """Whether the values that were fed are arrays already: of the types and dtypes of `made`, to
+    which they were converted."""
     return [(type(v), getattr(v, "dtype", None)) for v in values] == [
         (type(a), a.dtype) for a in made
     ]
@@ -57,7 +58,8 @@ class _CallsByValue:
         self._calls: dict[tuple[bytes, ...], tuple[Call, Sequence[int]]] = {}
 
     def add(self, arrays: Sequence[Array], call: Call, order: Sequence[int]) -> None:
-        """`order`: where the feeds of the call stand."""
+        """Adds a call for the values that the deciding ones of `arrays` have. `order`: for each
+        feed of the call, its position among the arrays."""
         if len(self._calls) >= MOST_PROGRAMS:
             self._calls.pop(next(iter(self._calls)), None)
         self._calls[self._values(arrays)] = call, order

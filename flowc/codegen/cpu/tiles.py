@@ -89,8 +89,7 @@ def sizes_needed(shape: TileShape, rows: Sequence[int], columns: int) -> TileSiz
 
 
 def _heights_with_lower(heights: Sequence[int]) -> list[int]:
-    """The heights h for which there are tiles of h - 1 rows, too: any number of rows is a sum of
-    both, once it is large enough."""
+    """Those with which rows are shared out exactly: there are tiles of one row less, too."""
     return [height for height in heights if height - 1 in heights]
 
 

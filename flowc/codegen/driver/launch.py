@@ -307,8 +307,8 @@ class Launcher:
 
     @contextmanager
     def faults_of_region(self) -> Iterator[None]:
-        """A region that may not run, or run again: what it looks for is not seen once and for
-        all."""
+        """Within a region that may not run, or run several times: its checks for faults do not
+        count as made behind it, nor those before it as made inside."""
         before, self.unseen = self.unseen, []
         sees, self.sees = self.sees, False
         yield
@@ -316,8 +316,8 @@ class Launcher:
         self.sees = sees or self.sees
 
     def sees_earlier(self) -> bool:
-        """Whether the open region has checked for faults, and launched kernels since that it has
-        not checked."""
+        """Whether the open region has checked for faults, and has launched kernels after that check
+        which may report more."""
         return self.sees and bool(self.unseen)
 
     def see_faults(self) -> bool:

@@ -55,7 +55,7 @@ class _Check:
         self.variables: set[str] = set()
 
     def block(self, body: Sequence[Statement], variable: str | None = None) -> None:
-        """Checks the statements of a block. `variable`: that of the loop whose body it is."""
+        """A block; `variable` is that of the loop around it."""
         before = len(self.names)
         if variable is not None:
             self.define(variable, dtypes.i64)

@@ -419,7 +419,7 @@ def _store_all(c: ClusterLowering, body: Computation, indices: Sequence[tuple[Di
 def _full_index(
     dims: Dims, groups: Sequence[Sequence[int]], chosen: Sequence[Dim]
 ) -> tuple[Dim, ...]:
-    """The index in all dims. `chosen`: one index for each group of merged dims."""
+    """The index in all dims, of those in the groups."""
     index: list[Dim] = [0] * len(dims)
     for group, s in zip(groups, chosen):
         for d, i in zip(group, unravel(s, tuple(dims[d] for d in group))):

@@ -92,13 +92,13 @@ def indices(b: ir.IRBuilder, values: Values) -> list[Index]:
 
 
 def offset(pointer: Value, elements: Index | int) -> Value:
-    """pointer + elements; the builder is the index's."""
+    """The address `elements` elements behind a pointer, emitted with the builder of the index."""
     assert isinstance(elements, Index)
     return elements.b.gep(pointer, [elements.value])
 
 
 def byte_offset(pointer: Value, count: Index) -> Value:
-    """pointer + bytes; the builder is the index's."""
+    """The address `count` bytes behind a pointer, emitted with the builder of the index."""
     b = count.b
     return b.bitcast(b.gep(b.bitcast(pointer, I8.as_pointer()), [count.value]), pointer.type)
 

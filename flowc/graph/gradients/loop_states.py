@@ -93,7 +93,7 @@ class LoopStates:
         return [*flowing, *loop.unused]
 
     def zeros_of_exit(self, tensor: Tensor) -> Tensor | None:
-        """The gradient of an Exit that no gradient comes from."""
+        """Zeros for an Exit that has no gradient; None where it is not trainable."""
         if not is_trainable(tensor):
             return None
         forward = loop_of(tensor.op.control_flow_context)
@@ -113,7 +113,7 @@ class LoopStates:
             return zeros(outer.pop(stack, sizes), tensor.base_dtype)
 
     def zeros_of(self, tensor: Tensor) -> Tensor | None:
-        """Zeros for an output without a gradient, in the loop that the graph is in."""
+        """Zeros for an output without a gradient, in the gradient loop that is being built."""
         op = tensor.op
         if not is_trainable(tensor) or is_loop_switch(op):
             return None

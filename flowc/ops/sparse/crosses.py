@@ -138,7 +138,8 @@ Ways = Sequence[Any]  # one value of each column
 def _crossed(
     columns: Sequence[Rows], one: Callable[[Ways], Any], dtype: DType
 ) -> tuple[Array, list[int], list[int]]:
-    """The crosses, the rows that have any, and how many each of these has."""
+    """The feature crosses of all rows one after another (`one` makes each from a value of every
+    column); the numbers of the rows that have any; and how many each of these has."""
     crossed = sorted(set.intersection(*map(set, columns))) if columns else []
     lengths = [math.prod(len(column[row]) for column in columns) for row in crossed]
     check_count(sum(lengths), "crosses")

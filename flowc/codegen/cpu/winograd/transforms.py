@@ -97,13 +97,12 @@ class WinogradAxis:
 
     @property
     def input_rows(self) -> tuple[Polynomial, ...]:
-        """The input transform along an axis: the coefficients that each transformed position gives
-        the elements of a tile."""
+        """What each position is of the elements of a tile along an axis."""
         return tuple(self._without(a) for a in (*self.points, None))
 
     @property
     def weight_matrix(self) -> Array:
-        """The weight transform along an axis: [transformed positions, window]."""
+        """[side, window]: what each position is of the weights along an axis."""
         return _weight_matrix(self)
 
     def emit_input(self, b: ir.IRBuilder, d: Sequence[Value]) -> list[Value]:

@@ -182,7 +182,7 @@ def resize_bilinear_pixels(
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     tile: int, begin: int, end: int,
 ) -> None:  # fmt: skip
-    """The same for pixels of the output, each by itself."""
+    """`resize_bilinear` with a step for each pixel of the output instead of each row."""
     if height < 1 or width < 1:
         fail(status, 1, height, width, 0)
         return
