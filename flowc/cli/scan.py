@@ -95,7 +95,7 @@ def _with_custom_marked(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, 
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    """The same as lines of text, for people."""
+    """What `scan` found, as lines of text."""
     from flowc.ir.capability import ALL
 
     lines = [f"{found['path']}: {found['nodes']:,} nodes, {found['functions']} functions"]

@@ -82,7 +82,7 @@ class Target(Protocol):
         ...
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
-        """The same for people, optimised."""
+        """The optimised LLVM IR or assembly of a kernel, for people to read."""
         ...
 
     def emit_call(self, frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:

@@ -374,7 +374,7 @@ class RegionExtractor:
         return self._inner(scope, frame, ALWAYS)
 
     def beside(self, scope: BodyBuilder) -> RegionExtractor:
-        """The same frame and branch, in a scope inside of this one."""
+        """A region of the same frame and branch, in a scope inside of this one."""
         return self._inner(scope, self.frame, self.context)
 
     def _inner(self, scope: BodyBuilder, frame: LoopFrame, context: Guard) -> RegionExtractor:

@@ -178,7 +178,7 @@ class ObjectFunctions:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those that there are."""
+        """The names of the functions that there are."""
         return tuple(filter(None, (self.create, self.destroy, self.save, self.restore)))
 
 

@@ -68,7 +68,8 @@ def memory_of_gpu() -> int:
 
 
 class DeviceBuffer:
-    """So many bytes of a GPU. Raises `ResourceExhaustedError` where it has them not."""
+    """A piece of a GPU's memory of `size` bytes. Raises `ResourceExhaustedError` where it has
+    fewer."""
 
     __slots__ = ("__weakref__", "address", "bytes")
 

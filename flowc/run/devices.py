@@ -96,7 +96,7 @@ class Placement:
         return cls(config.allow_soft_placement, config.log_device_placement, has_gpu, cpus)
 
     def devices(self) -> list[DeviceAttributes]:
-        """Those that the Session can use."""
+        """The devices that the Session can use."""
         whole = memory_of_machine()
         found = [DeviceAttributes(f"{CPU[:-1]}{k}", "CPU", whole, k + 1) for k in range(self.cpus)]
         if self.has_gpu:
@@ -119,7 +119,7 @@ class Placement:
             )
 
     def on_host(self, operations: Iterable[Operation]) -> frozenset[str]:
-        """Those that the program put on the CPU of a Session that has a GPU, by name."""
+        """The names of operations that the program put on the CPU, in a Session that has a GPU."""
         if not self.has_gpu:
             return frozenset()
         placed = (op for op in operations if op.device and op.encoded is None)

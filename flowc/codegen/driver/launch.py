@@ -54,7 +54,8 @@ class _Tables:
 
 
 class _DeviceTables(_Tables):
-    """The same, one behind the other, with a word for what the call adds."""
+    """The pointers and ints of a kernel on a device: one array, with a word more for what the call
+    adds."""
 
     def __init__(self, frame: RunFrame, buffers: int, ints: int) -> None:
         words = frame.variable(I64, "parameters", buffers + ints + 1)

@@ -29,7 +29,7 @@ _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
-    """Of all threads together: operations (a multiply-add is two) and bytes a second."""
+    """What all threads reach together: operations (a multiply-add is two) and bytes a second."""
 
     operations: float
     bytes: float

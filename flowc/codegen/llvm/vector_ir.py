@@ -157,7 +157,7 @@ def store_vector(b: ir.IRBuilder, value: Value, pointer: Value, align: int) -> N
 
 
 def opaque(b: ir.IRBuilder, number: Value) -> Value:
-    """The same number, of which LLVM does not know where it comes from."""
+    """`number`, hidden from LLVM's optimisations: they do not know where it comes from."""
     return b.asm(ir.FunctionType(number.type, [number.type]), "", "=r,0", [number], False)
 
 
@@ -241,7 +241,7 @@ class Routine:
 
     @property
     def code(self) -> SharedRoutine:
-        """Itself, for kernels that are given its address."""
+        """The routine, for kernels that are given its address."""
         return _shared(self)
 
 

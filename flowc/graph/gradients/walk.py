@@ -226,8 +226,8 @@ def _reached(sources: Iterable[Operation]) -> set[Operation]:
 
 
 def _between(sinks: Iterable[Operation], reached: set[Operation]) -> list[Operation]:
-    """Those of `reached` from which a path leads to `sinks`, in the order in which a search from
-    the sinks meets them."""
+    """The operations of `reached` from which a path leads to `sinks`, in the order in which a
+    search from the sinks meets them."""
     found: dict[Operation, None] = {}
     queue = deque(sinks)
     while queue:

@@ -209,7 +209,8 @@ def _lower_unique_rows(node: Node) -> Lowering:
 
 
 def _lower_unique_along(b: Any, node: Node) -> Sequence[Value]:
-    """Of a vector its elements; else the slices are rows, and those that differ are gathered."""
+    """Unique elements of a vector; else slices along the axis, taken as rows, of which the distinct
+    ones are gathered."""
     x = node.inputs[0]
     axes = constant_ints(node, 1)
     axis = axes[0] % x.type.rank if axes else 0

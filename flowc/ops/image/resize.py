@@ -176,7 +176,8 @@ def _bilinear_reference(
 def _blended(
     x: np.ndarray, rows: Sequence[np.ndarray], columns: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Of images [..., height, width, channels], between the neighbours of places."""
+    """Bilinear interpolation of images [..., height, width, channels] between neighbouring rows and
+    columns."""
     (top, bottom, down), (left, right, across) = rows, columns
     across, down = across[:, None], down[:, None, None]
     upper, lower = x[..., top, :, :], x[..., bottom, :, :]

@@ -270,7 +270,8 @@ def _self_adjoint(x: Array, *, compute_v: bool) -> list[Array]:
 
 
 def _self_adjoint_gradient(b: GradientBuilder, node: Forward, de: Any, dv: Any) -> Any:
-    """Of the whole matrix: the lower triangle gets what flows to both."""
+    """The gradient of SelfAdjointEigV2. Only the lower triangle is read, so it gets the gradients
+    of both triangles."""
     x = node.inputs[0]
     de = matrices.real_part(b, de)
     if node.attrs["compute_v"]:

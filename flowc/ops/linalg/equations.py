@@ -241,7 +241,8 @@ def _least_squares(matrix: Array, rhs: Array, strength: Array, *, fast: bool) ->
 
 
 def _least_squares_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Sequence[Any]:
-    """Of the fast path: through the factor of the normal equations."""
+    """The gradient of the fast path of MatrixSolveLs, through the Cholesky factor of the normal
+    equations."""
     a, y, strength = node.inputs
     dims = b.dims_of(a)
     shape = None if dims is None else dims[-2:]

@@ -33,12 +33,12 @@ def outside_array(name: str, rank: int) -> str:
 
 
 def set_fault(message: str, array: str, rank: int) -> str:
-    """Of an index outside of a list at which an element is set; the op's own `message`, if any."""
+    """The message for an element set outside of a list: the op's own `message`, if any."""
     return message or (outside_array(array, rank) if array else MODIFY)
 
 
 def get_fault(message: str, array: str) -> str:
-    """Of an index outside of a list at which an element is read; the op's own `message`, if any."""
+    """The message for an element read outside of a list: the op's own `message`, if any."""
     read = "Tried to read from index {value} but array size is: {extent}"
     return message or (read if array else ACCESS)
 

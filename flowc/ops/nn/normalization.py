@@ -195,7 +195,7 @@ def _normalized(
 def arrays_with_reserve(
     x: np.ndarray, scale: np.ndarray, *statistics: np.ndarray, **attrs: Any
 ) -> list[np.ndarray]:
-    """The same with the third reserve space."""
+    """`normalize_arrays` with the third reserve space."""
     found = normalize_arrays(x, scale, *statistics, **attrs)
     dims = reserve_dims(dtypes.as_dtype(x.dtype), x.ndim)
     return [*found, np.zeros(dims, scale.dtype)]

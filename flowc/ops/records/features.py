@@ -94,7 +94,7 @@ class Values:
         return found
 
     def positions(self) -> tuple[Array, Array]:
-        """Of each value, the number of its feature and the place in it."""
+        """For each value the number of its feature, and its position in the feature."""
         rows = np.repeat(np.arange(len(self.counts)), self.counts)
         starts = np.cumsum(self.counts) - self.counts
         return rows, np.arange(len(self.flat)) - np.repeat(starts, self.counts)

@@ -123,9 +123,9 @@ def stretch(
 def stretch_colors(
     x: Any, source: int, lows: Any, highs: Any, rights: Any, lines: Any, line: int, count: int
 ) -> None:
-    """The same for three channels, four elements side by side: the last ones are those of the next
-    pixel, which then writes them. So there is an element behind the last pixel of a line, and one
-    behind the row of the source."""
+    """`stretch` for three channels, four elements side by side: the last one is that of the next
+    pixel, which then writes it again. So there is an element behind the last pixel of a line, and
+    one behind the row of the source."""
     for column in range(count):
         low = source + lows[column]
         high = source + highs[column]

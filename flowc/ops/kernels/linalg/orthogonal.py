@@ -346,7 +346,8 @@ def iterate_ql(d: Any, e: Any, z: Any, n: int, width: int) -> int:
 
 def self_adjoint_eig(x: Any, values: Any, vectors: Any, scratch: Any, status: Any,
                      n: int, wanted: int, begin: int, end: int) -> None:  # fmt: skip
-    """Of the lower triangle. The element of largest magnitude in a vector is real and positive."""
+    """Eigenvalues and vectors of a matrix of which only the lower triangle is read. The element of
+    largest magnitude in a vector is real and positive."""
     a = as_elem_pointer(scratch)
     z = offset(a, n * n)
     ts = offset(z, n * n)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def checksum(data: Any, tables: Any, at: int, stop: int) -> int:
-    """Of the bytes, masked. `tables`: what a byte adds, for the eight places in a word."""
+    """The masked CRC-32C of bytes. `tables`: what a byte adds, for each of the eight places in a
+    word."""
     crc = i64(0xFFFFFFFF)
     while at + 8 <= stop:
         low = tables[7 * 256 + ((crc ^ data[at]) & 255)]
