@@ -115,7 +115,7 @@ class DeviceMemory:
     # -- begin and end
 
     def begin(self) -> None:
-        """Finds the device and takes the arena."""
+        """Starts the run on the device, and takes an arena in its memory."""
         frame, b = self.frame, self.frame.b
         size: Any = ir.GlobalVariable(frame.module, I64, WEIGHTS_SIZE)
         size.global_constant, size.linkage = True, "internal"

@@ -311,7 +311,8 @@ def _out_of_range(rank: int, segments: Dim) -> str:
 
 
 def _narrow_extremum(b: Any, node: Node, fold: str) -> Value:
-    """Folded as f32, but a segment never holds less (more) than what the dtype can start from."""
+    """A maximum (minimum) of narrow numbers, folded as f32. Empty segments hold the least
+    (greatest) number of the narrow dtype, and no segment holds less (more)."""
     data, *rest = node.inputs
     dtype = data.type.dtype
     wide = b.emit(node.op, [b.cast(data, DstT=dtypes.f32), *rest], node.attrs).output
