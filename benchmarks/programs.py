@@ -17,7 +17,7 @@ from flowc.cache.store import DiskCache, KernelCache
 from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
+from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.executable import Executable
 
@@ -40,7 +40,7 @@ def compiled(
     """Compiles `emit(builder, *parameters)` for inputs like the arrays, past every cache."""
     b = Builder()
     parameters = [
-        b.parameter(f"x{i}", tensor_type(dtypes.as_dtype(a.dtype), a.shape))
+        b.parameter(f"x{i}", TensorType(dtypes.as_dtype(a.dtype), a.shape))
         for i, a in enumerate(arrays)
     ]
     made = emit(b, *parameters)

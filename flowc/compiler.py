@@ -154,7 +154,7 @@ def _faults_reported(graph: Graph, wanted: FetchSet) -> Iterator[None]:
 
 @contextmanager
 def _unfed_named(wanted: FetchSet) -> Iterator[None]:
-    """Says all placeholders that have to be fed too where a library would need one of them."""
+    """Adds to the error for a placeholder without a feed the names of all that have to be fed."""
     try:
         yield
     except InvalidArgumentError as error:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 from call_counts import calls
+from program_keys import program_key
+from tensor_types import tensor_type
 
 import flowc as tf
-from flowc.cache.store import program_key
 from flowc.codegen import program
 from flowc.codegen.cpu.target import CpuTarget
 from flowc.codegen.kernels.kernel import Launch
@@ -26,7 +27,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.program_spec import spec_of
 from flowc.ir.text.form import parse_computation, weights_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 from flowc.plan.plan import Needs

@@ -26,7 +26,7 @@ from flowc.codegen.targets import target_named
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node
-from flowc.ir.types import tensor_type
+from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 
@@ -167,7 +167,7 @@ CASES += HALF_CASES
 
 def compiled(case: Case, images: dict[str, str]) -> dict[str, Any]:
     b = Builder()
-    types = [tensor_type(case.dtype, s) for s in case.shapes]
+    types = [TensorType(case.dtype, s) for s in case.shapes]
     parameters = [b.parameter(f"x{i}", t) for i, t in enumerate(types)]
     # What decomposes halves is what makes them f32 for a CPU.
     skip = ("decompose",) if case.dtype is not F32 else ()

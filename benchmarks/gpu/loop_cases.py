@@ -27,7 +27,7 @@ from flowc.codegen.targets import target_named
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
-from flowc.ir.types import tensor_type
+from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 
@@ -84,7 +84,7 @@ def launches(name: str) -> tuple[list[DeviceLaunch], dict[Value, str], list[Any]
     """Of one case: what is launched, the names of the values, and the dims of the results."""
     shapes, emit = CASES[name]
     b: Any = Builder()
-    values = [b.parameter(f"x{i}", tensor_type(dtypes.f32, s)) for i, s in enumerate(shapes)]
+    values = [b.parameter(f"x{i}", TensorType(dtypes.f32, s)) for i, s in enumerate(shapes)]
     c = run_passes(b.build([emit(b, *values)]), Options())
     names = {p.output: f"x{i}" for i, p in enumerate(c.parameters)}
     names |= {v: f"y{i}" for i, v in enumerate(c.results)}

@@ -120,11 +120,6 @@ def _kernel_cache(folder: Path | None) -> KernelCache:
     return KernelCache(DiskCache(folder))
 
 
-def program_key(c: Computation, options: Options, spec: ProgramSpec) -> str:
-    """A hash of all that the program of a Computation depends on."""
-    return pending_program_key(c, options, spec)[0]()
-
-
 def pending_program_key(
     c: Computation, options: Options, spec: ProgramSpec
 ) -> tuple[Callable[[], str], bool]:

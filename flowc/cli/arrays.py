@@ -171,7 +171,7 @@ def complete(
 
 @contextmanager
 def with_random(names: Collection[str]) -> Iterator[None]:
-    """Runs with random values for these inputs: what says that values do not fit says so, too."""
+    """Adds to errors about values that do not fit a hint that these inputs were random."""
     from flowc_runtime import errors as runtime
 
     try:

@@ -262,7 +262,7 @@ def _typed(dtype: str, sizes: Iterable[Any] | None) -> str:
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    """The same for people."""
+    """What `inspect` found, as lines of text."""
     sizes = ", ".join(f"{k} {v:,} bytes" for k, v in found["bytes"].items())
     lines = [f"{found['path']}: {found['format']}", f"  size        {sizes}"]
     if "ops" not in found:

@@ -85,7 +85,7 @@ def scanned(graph: Graph) -> dict[str, Any]:
 
 
 def _with_custom_marked(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Ops without a record: TensorFlow's own, and those whose code is in a library of their own."""
+    """Rows of ops without a record, each with `custom`: whether TensorFlow does not have the op."""
     if not rows:
         return rows
     from flowc.encoding.tensorflow_ops import tensorflow_ops
@@ -95,7 +95,7 @@ def _with_custom_marked(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, 
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    """The same for people."""
+    """What `scan` found, as lines of text."""
     from flowc.ir.capability import ALL
 
     lines = [f"{found['path']}: {found['nodes']:,} nodes, {found['functions']} functions"]

@@ -56,8 +56,8 @@ class Target(Protocol):
         ...
 
     def ways_of(self, node: Node) -> Sequence[str]:
-        """The names of the ways in which a cluster can be computed, that of the cost model first;
-        none where there is nothing to choose."""
+        """The names of the algorithms by which a cluster can be computed, that which the cost model
+        chooses first; none where there is nothing to choose."""
         ...
 
     @property
@@ -67,7 +67,7 @@ class Target(Protocol):
         ...
 
     def with_ways(self, ways: Mapping[Node, str]) -> Target:
-        """The same target, for which clusters are computed in these ways."""
+        """The same target, which computes clusters by these algorithms."""
         ...
 
     def check_runs_here(self) -> None:
@@ -88,7 +88,7 @@ class Target(Protocol):
         ...
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
-        """The same for people, optimised."""
+        """The optimised LLVM IR or assembly of a kernel, for people to read."""
         ...
 
     def emit_call(self, frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:

@@ -32,7 +32,7 @@ NAMES = (*CPUS, GPU, f"{GPU}:sm_80,sm_90")
 
 def step_kernel(wanted: StepKernel) -> Kernel:
     """The kernel of a CPU that a step of Python calls."""
-    from flowc.codegen.cpu.kernel_parts import kernel_source
+    from flowc.codegen.cpu.kernel_inlining import kernel_source
     from flowc.codegen.kernels.kernel import Kernel
 
     source = kernel_source(wanted.function)

@@ -53,7 +53,8 @@ def _message_of(kind: Any, serialized: bytes, known: Sequence[int]) -> Any:
 
 
 def _cut_field(serialized: bytes, known: Sequence[int]) -> int | None:
-    """Where the last field begins, if it is not known and its text is longer than what is left."""
+    """The offset of the last field, if its number is not `known` and its length exceeds the rest of
+    the message; None for any other fault."""
     view, at = memoryview(serialized), 0
     try:
         while at < len(view):

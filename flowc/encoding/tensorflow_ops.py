@@ -62,5 +62,5 @@ def stated_ops() -> Mapping[str, StatedOp]:
 
 @cache
 def tensorflow_ops() -> frozenset[str]:
-    """Their names."""
+    """The names of TensorFlow's ops."""
     return frozenset(stated_ops())

@@ -38,7 +38,7 @@ class LinkedKernel:
 
     @property
     def symbols(self) -> Mapping[str, str]:
-        """The symbols that programs want, and their names in the archive."""
+        """The symbols that programs refer to, and their names in the archive."""
         return {self.wanted: self.symbol}
 
     def __call__(self, node: Node) -> Native:

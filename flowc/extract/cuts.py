@@ -130,8 +130,8 @@ def _standing_for(graph: Graph, name: str) -> Operation | None:
 def _fallen(
     graph: Graph, ends: Iterable[Operation], blocked: set[Operation], fed: set[Tensor]
 ) -> set[Operation]:
-    """The blocked operations, and those that cannot be had without them: they read what cannot be
-    fed in place of one, or wait for one."""
+    """The blocked operations, and those that need one: they wait for it, or read an output of it
+    that cannot be fed in its place."""
     looped = inside_loops(graph)
 
     def before(op: Operation) -> list[Operation]:

@@ -92,7 +92,7 @@ def _emit_for_each(region: RegionExtractor, key: Any, chosen: TwoRanks) -> None:
             if isinstance(bound, TwoRanks) and bound.is_first is chosen.is_first:
                 value = bound.sides[0 if side else 1]
                 within = value if scope is region.scope else scope.capture(value)
-                inner.values[region.behind_switches(ref)] = within
+                inner.values[region.dependencies.behind_switches(ref)] = within
         emit_node(inner, key)
         found = {ref[1]: bound for ref, bound in inner.values.items() if ref[0] == key}
         return [found[i] for i in sorted(found)]
@@ -166,7 +166,8 @@ def _memory_behind(region: RegionExtractor, ref: Ref) -> Resource | None:
     bound = region.bound(ref)
     if isinstance(bound, Resource):
         return bound if bound.info.get("is_ref") else None
-    passed = region.behind_switches(ref) != ref or (ref[0] != ARGUMENT and region.is_enter(ref[0]))
+    passed = region.dependencies.behind_switches(ref) != ref
+    passed = passed or (ref[0] != ARGUMENT and region.is_enter(ref[0]))
     return None if passed or not isinstance(bound, Value) else region.extraction.shared.get(bound)
 
 

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import InvalidGraphError, UnsupportedError
+from flowc.errors import UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.frames.conditionals import emit_merges, emit_where_alive
+from flowc.extract.frames.dependencies import Dependencies, Unit
 from flowc.extract.frames.early_reads import Read
 from flowc.extract.frames.frames import ControlFlow, LoopFrame
-from flowc.extract.frames.merge_decision import ALWAYS, Decision, Guard, ends_of, predicates_of
+from flowc.extract.frames.merge_decision import ALWAYS, Guard
 from flowc.extract.node_lowering import emit_node
 from flowc.extract.node_source import ARGUMENT, NodeSource, Ref
 from flowc.extract.trace.frame_loops import emit_loop
-from flowc.graph.control_types import ENTER, EXIT, MERGE, SWITCH
-from flowc.graph.op_info import has_trait
+from flowc.graph.control_types import ENTER
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Resource
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from flowc.extract.program import Extraction
 
 LEVELS = 80  # Python allows a thousand calls in each other; a level takes up to twelve
-Unit = Any  # the key of a node (of a Merge: that of its conditional), or a LoopFrame: a whole loop
 
 
 @dataclass(eq=False)
@@ -53,6 +52,7 @@ class RegionExtractor:
     outer: RegionExtractor | None = None
 
     def __post_init__(self) -> None:
+        self.dependencies = Dependencies(self.source, self.flow)
         self.values: dict[Ref, Bound] = {}
         self.known: dict[Ref, bool] = {}  # predicates that are decided here
         self.done: set[Unit] = set()
@@ -66,7 +66,7 @@ class RegionExtractor:
     def bound(self, ref: Ref) -> Bound | None:
         """What an output is bound to here, captured from outside where it stands there; None for
         what has no value."""
-        ref = self.behind_switches(ref)
+        ref = self.dependencies.behind_switches(ref)
         if ref in self.values:
             return self.values[ref]
         if ref in self.known:
@@ -180,14 +180,9 @@ class RegionExtractor:
         """The branches that a guard asks for beyond those in which this region stands."""
         return [g for g in guard if g not in self.context]
 
-    def behind_switches(self, ref: Ref) -> Ref:
-        """Within a branch a Switch passes its input on."""
-        while not self.flow.is_plain and ref not in self.flow.fed and ref[0] != ARGUMENT:
-            node = self.source.node(ref[0])
-            if node.type not in SWITCH:
-                break
-            ref = node.inputs[0]
-        return ref
+    def around(self, keys: Iterable[Any]) -> list[Any]:
+        """The nodes outside of a conditional that its branches read or wait for."""
+        return self.dependencies.around(keys, self.context)
 
     def is_enter(self, key: Any) -> bool:
         return not self.flow.is_plain and self.source.node(key).type in ENTER
@@ -224,8 +219,8 @@ class RegionExtractor:
         alike: dict[Ref, list[Unit]] = {}  # the conditionals among them, by predicate
 
         def push(unit: Unit) -> None:
-            heapq.heappush(ready, self._rank(unit))
-            decision = self._decision(unit)
+            heapq.heappush(ready, self.dependencies.rank(unit))
+            decision = self.dependencies.decision(unit)
             if decision is not None:
                 alike.setdefault(decision.predicate, []).append(unit)
 
@@ -236,7 +231,7 @@ class RegionExtractor:
             _, _, unit = heapq.heappop(ready)
             if unit in self.done:
                 continue  # emitted together with another one
-            decision = self._decision(unit)
+            decision = self.dependencies.decision(unit)
             units = [unit]
             if decision is not None:
                 units = sorted(alike.pop(decision.predicate), key=self.source.order)
@@ -250,7 +245,7 @@ class RegionExtractor:
         left = {u: [n for n in needs if n not in self.done] for u, needs in before.items()}
         left = {u: needs for u, needs in left.items() if u not in self.done}
         if left:
-            raise self._circle(left)
+            raise self.dependencies.circle(left)
 
     def _reads_before(self, units: Collection[Unit]) -> dict[Unit, list[Unit]]:
         """For each assignment among units those of them that read its variable before it."""
@@ -273,28 +268,14 @@ class RegionExtractor:
         """Lets the first assignment go that waits for nothing but reads: they wait for others."""
         free = [u for u in held if u not in self.done and self.done.issuperset(before[u])]
         if free:
-            first = min(free, key=self._rank)
+            first = min(free, key=self.dependencies.rank)
             del held[first]
             push(first)
         return bool(free)
 
-    def _circle(self, left: Mapping[Unit, Sequence[Unit]]) -> InvalidGraphError:
-        """The error for units each of which waits for another one of them."""
-        path = [next(iter(left))]
-        while left[path[-1]][0] not in path:
-            path.append(left[path[-1]][0])
-        path = [*path[path.index(left[path[-1]][0]) :], left[path[-1]][0]]
-        keys = [u.enters[0] if isinstance(u, LoopFrame) else u for u in reversed(path)]
-        names = [self.source.name(k) for k in keys]
-        return InvalidGraphError(
-            f"Graph is invalid, contains a cycle with {len(names) - 1} nodes, which wait for each "
-            f"other in a circle: {' -> '.join(map(repr, names))}",
-            node=names[0],
-        )
-
     def _emit(self, units: Sequence[Unit]) -> None:
         """Emits a loop, a node, or conditionals of one predicate."""
-        if self._is_merge(units[0]):
+        if self.dependencies.is_merge(units[0]):
             emit_merges(self, units)
             return
         before = self.scope.changes
@@ -308,44 +289,27 @@ class RegionExtractor:
             # It does not run again for a conditional to come, so nor may what reads these.
             self.scope.settled |= self.scope.touched
         if not isinstance(units[0], LoopFrame):
-            for key in self.loose(self.source.node(units[0])):
+            for key in self.dependencies.loose(self.source.node(units[0]), self.context):
                 # A pushed element is nobody's; what is popped comes where its branch reads it.
                 if (key, 0) not in self.flow.read_refs:
                     emit_where_alive(self, key)
 
-    def _rank(self, unit: Unit) -> tuple[int, int, Unit]:
-        if isinstance(unit, LoopFrame):
-            return (1, min(map(self.source.order, unit.enters)), unit)
-        return (int(self._decision(unit) is not None), self.source.order(unit), unit)
-
-    def _is_merge(self, unit: Unit) -> bool:
-        if self.flow.is_plain or isinstance(unit, LoopFrame):
-            return False
-        return self.source.node(unit).type in MERGE
-
-    def _decision(self, unit: Unit) -> Decision | None:
-        """What decides a Merge; None for other units, and for a Merge of one living input."""
-        choice = self.flow.choice(unit) if self._is_merge(unit) else None
-        return choice if isinstance(choice, Decision) else None
-
     def _collect(self, roots: Iterable[Any]) -> dict[Unit, list[Unit]]:
         """Every unit that the roots need here, with the units that it waits for."""
         found: dict[Unit, list[Unit]] = {}
-        stack = [self.unit(k) for k in self.keys((), roots) if self._is_here(k)]
+        stack = self._units_here(self.dependencies.keys((), roots))
         while stack:
             unit = stack.pop()
             if unit in found or unit in self.done:
                 continue
-            needs = dict.fromkeys(self.unit(k) for k in self._needs(unit) if self._is_here(k))
+            needs = dict.fromkeys(self._units_here(self.dependencies.of(unit, self.context)))
             found[unit] = [n for n in needs if n not in self.done]
             stack += [n for n in found[unit] if n not in found]
         return found
 
-    def unit(self, key: Any) -> Unit:
-        """The loop whose Exit a node is, or the node itself."""
-        if not self.flow.is_plain and self.source.node(key).type in EXIT:
-            return self.flow.loop_of(key)
-        return key
+    def _units_here(self, keys: Iterable[Any]) -> list[Unit]:
+        """The units of those nodes that are to be emitted in this region."""
+        return [self.dependencies.unit(k) for k in keys if self._is_here(k)]
 
     def _is_here(self, key: Any) -> bool:
         """Whether a node is to be emitted in this region (and not outside of it)."""
@@ -391,81 +355,6 @@ class RegionExtractor:
                         self.scope.contents[kept] = self.scope.stand_in(value)
                         inner.scope.replace(kept, value)
 
-    def _needs(self, unit: Unit) -> list[Any]:
-        """Keys of the nodes that must have been emitted before a unit."""
-        if isinstance(unit, LoopFrame):
-            return self._keys_of_loop(unit)
-        node = self.source.node(unit)
-        if not self._is_merge(unit):
-            loose = self.loose(node)
-            controls = [c for c in node.controls if c not in loose]
-            return [*self.keys(node.inputs, controls), *self.around(loose)]
-        return self.around(self._keys_of_merge(unit))
-
-    def loose(self, node: Any) -> list[Any]:
-        """What a node that always runs waits for, though it may stand in a branch that is not
-        taken."""
-        if self.flow.is_plain or not has_trait(node.type, "runs_if_dead"):
-            return []
-        return [c for c in node.controls if self.left_of(self.flow.node_guard(c))]
-
-    def _keys_of_merge(self, merge: Any) -> list[Any]:
-        """The nodes behind the inputs of a Merge that may be alive, and what decides among them."""
-        node = self.source.node(merge)
-        choice = self.flow.choice(merge)
-        living = [node.inputs[i] for i in ends_of(choice)]
-        return self.keys([*predicates_of(choice), *living], node.controls)
-
-    def _keys_of_loop(self, frame: LoopFrame) -> list[Any]:
-        refs = [self.source.node(k).inputs[0] for k in frame.enters]
-        controls = [c for k in frame.enters for c in self.source.node(k).controls]
-        return self.keys(refs, controls)
-
-    def around(self, keys: Iterable[Any]) -> list[Any]:
-        """The nodes outside of a conditional that its branches read or wait for."""
-        found: dict[Any, None] = {}
-        seen: set[Any] = set()
-        stack = list(keys)
-        while stack:
-            key = stack.pop()
-            if key in seen:
-                continue
-            seen.add(key)
-            if self.flow.node_guard(key) <= self.context:
-                found[key] = None
-                continue
-            unit = self.unit(key)
-            if isinstance(unit, LoopFrame):
-                stack += self._keys_of_loop(unit)
-            elif self._is_merge(unit):
-                stack += self._keys_of_merge(unit)
-            else:
-                node = self.source.node(unit)
-                stack += self.keys(node.inputs, node.controls)
-        return list(found)
-
-    def keys(self, refs: Iterable[Ref], controls: Iterable[Any]) -> list[Any]:
-        """The nodes behind refs and control inputs; a Switch stands for what it reads."""
-        found: list[Any] = []
-        waits = list(controls)
-        for ref in refs:
-            while ref not in self.flow.fed and ref[0] != ARGUMENT:
-                node = self.source.node(ref[0])
-                if node.type not in SWITCH:
-                    found.append(ref[0])
-                    break
-                waits += node.controls
-                ref = node.inputs[0]
-        for key in waits:
-            node = self.source.node(key)
-            if has_trait(node.type, "placeholder") and (key, 0) in self.flow.fed:
-                continue
-            if node.type in SWITCH:
-                found += self.keys(node.inputs, node.controls)
-            else:
-                found.append(key)
-        return found
-
     # -- regions inside this one
 
     def branch(self, scope: BodyBuilder, predicate: Ref, branch: int) -> RegionExtractor:
@@ -487,7 +376,7 @@ class RegionExtractor:
         return self._inner(scope, frame, ALWAYS)
 
     def beside(self, scope: BodyBuilder) -> RegionExtractor:
-        """The same frame and branch, in a scope inside of this one."""
+        """A region of the same frame and branch, in a scope inside of this one."""
         return self._inner(scope, self.frame, self.context)
 
     def _inner(self, scope: BodyBuilder, frame: LoopFrame, context: Guard) -> RegionExtractor:

@@ -13,7 +13,7 @@ SETTLED_SECONDS = 5
 
 
 def identity(status: os.stat_result) -> str | None:
-    """A text that is another one after any change of the file; None where none would be."""
+    """A text that differs after any change of the file; None where it might not (see above)."""
     if time.time() - max(status.st_mtime, status.st_ctime) < SETTLED_SECONDS:
         return None
     return (

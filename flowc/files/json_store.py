@@ -21,13 +21,13 @@ LIMIT = 64  # notes in one folder: the oldest go first
 
 
 class Notes:
-    """The notes of one folder, which is made when the first is written."""
+    """Notes in the files of one folder, which is made when the first is written."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def read(self, subject: str) -> dict[str, str]:
-        """What is known of a subject: nothing, where nothing was written."""
+        """The notes on a subject; empty where none were written, or they cannot be read."""
         try:
             file = PlainFile(self._path(subject))
             found: Any = json.loads(bytes(file.read(0, len(file))))

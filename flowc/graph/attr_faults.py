@@ -28,7 +28,8 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 
 
 def attr_fault(definition: AttrDef, value: Any) -> str | None:
-    """What is wrong with a value; None, where only the call of a function tells it, too."""
+    """What is wrong with the value of an attr; None if nothing is. A value that the call of the
+    enclosing function gives (`AttrPlaceholder`) counts as right."""
     kind, least = definition.kind, definition.minimum
     if value is REQUIRED:
         return f"attr {definition.name!r} is missing, expected a value of kind {kind}"

@@ -62,7 +62,7 @@ class Operation:
 
     @property
     def is_imported(self) -> bool:
-        """Whether a file or a GraphDef says what the node is, and not the program at work."""
+        """Whether the operation comes from a file or a GraphDef, rather than from this program."""
         return self.encoded is not None
 
     @property

@@ -153,7 +153,7 @@ def _is_several(arg: Arg) -> bool:
 
 
 def _count(arg: Arg, known: Mapping[str, Any]) -> int | None:
-    """Of how many tensors an input is made; None where that is not known."""
+    """How many tensors an input consists of; None where that is not known."""
     if not _is_several(arg):
         return 1
     found: Any = known[(arg.type_attr if arg.is_list else arg.number_attr) or ""]

@@ -192,7 +192,7 @@ def _read_groups(attrs: Attrs, prefix: str, name: str, where: str) -> None:
 
 
 def _check_constant(name: str, encoded: Mapping[str, Any], where: str) -> None:
-    """A constant has the dtype that it says it has."""
+    """Raises `InvalidModelError` where the dtypes of a constant's attr and of its value differ."""
     value, wanted = encoded["value"], encoded["dtype"].type
     proto = value.proto if isinstance(value, MappedTensor) else value.tensor
     if proto.dtype != wanted:

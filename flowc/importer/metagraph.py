@@ -62,7 +62,7 @@ def read_meta_graph(region: FileBytes) -> tuple[Graph, MetaGraphDef]:
 
 
 def meta_graph_of_message(message: MetaGraphDef, where: str) -> tuple[Graph, MetaGraphDef]:
-    """The same, from a parsed MetaGraphDef."""
+    """The graph of a parsed MetaGraphDef, and the rest of the message."""
     graph = graph_of_message(message.graph_def, where)
     rest = MetaGraphDef()
     rest.CopyFrom(message)

@@ -36,7 +36,8 @@ class ModelRequest:
     allow_links: bool = False
 
     def in_full(self) -> ModelRequest:
-        """The same model, wherever the process goes."""
+        """The request with absolute paths, so that it names the same files in any working
+        directory."""
         checkpoint = None if self.checkpoint is None else os.path.abspath(self.checkpoint)
         return replace(self, path=os.path.abspath(self.path), checkpoint=checkpoint)
 

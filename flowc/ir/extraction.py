@@ -158,7 +158,7 @@ class RunTimeTensor:
 
 
 class RunAxes(RunTimeTensor):
-    """Those axes of a tensor that the run says to be meant: for each axis whether it is."""
+    """Axes of a tensor that only the run knows: for each axis whether it is one of them."""
 
 
 class Unranked(RunTimeTensor):
@@ -209,7 +209,7 @@ B = TypeVar("B")
 
 
 def with_values(bound: B, values: Sequence[Value]) -> B:
-    """The same kind of Bound made of other Values; sizes follow from their types."""
+    """A Bound of the same kind as `bound`, made of other Values; sizes follow from their types."""
     left = list(values)
     found = _mapped(bound, lambda _: left.pop(0))
     assert not left

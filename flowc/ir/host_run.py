@@ -265,17 +265,17 @@ class HostRun:
         return None if self._functions is None else self._functions.kernel(wanted, elements)
 
     def endless(self, cancel: CancelToken) -> HostRun:
-        """The same for what outlasts this run, until `cancel` ends it."""
+        """A run for what outlasts this one, until `cancel` ends it."""
         return HostRun(cancel, self.states, 0, self._functions, self.max_memory)
 
     def until(self, cancel: CancelToken) -> HostRun:
-        """The same for a part of this run, which `cancel` ends."""
+        """A run for a part of this one, which `cancel` ends."""
         found = copy(self)
         found.cancel = cancel
         return found
 
     def impatient(self) -> HostRun:
-        """The same for a step that is only tried: where it has to wait, it ends with a
+        """A run for a step that is only tried: where it has to wait, it ends with a
         `WouldWaitError`, as if it had not begun."""
         found = copy(self)
         found._is_patient = False

@@ -107,8 +107,8 @@ class Decompose:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A hand-written loop kernel: a module-level Python function in Numba's nopython subset. It may
-    call others, its parts, which are written into it (`codegen/cpu/kernel_parts.py` says how).
+    """A hand-written loop kernel: a module-level Python function in Numba's nopython subset. Others
+    that it calls are inlined (`codegen/cpu/kernel_inlining.py` says how).
 
     Called as `kernel(*inputs, *outputs, [sizes], [scratch], [status], *arguments, begin, end)`:
     typed pointers (row-major; bool as uint8), then int64 arguments (sizes and int attrs), then its
@@ -178,7 +178,7 @@ class ObjectFunctions:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those that there are."""
+        """The names of the functions that there are."""
         return tuple(filter(None, (self.create, self.destroy, self.save, self.restore)))
 
 

@@ -174,7 +174,7 @@ def changed_modules() -> tuple[list[str], list[str]]:
 
 
 def checksums(folder: str = FOLDER, package: str = PACKAGE) -> dict[str, str]:
-    """Of the source of every module of a folder and those below it, in order of their names."""
+    """By module the checksum of its source, of a folder and those below it, in order of names."""
     return dict(sorted(_checksums(folder, package)))
 
 

@@ -156,7 +156,7 @@ class ScalarBuilder(Protocol):
         ...
 
     def bitcast(self, x: Any, dtype: DType) -> Any:
-        """The same bits as another dtype of the same size."""
+        """The bits of x as a number of another dtype of the same size."""
         ...
 
     def select(self, condition: Any, x: Any, y: Any) -> Any:

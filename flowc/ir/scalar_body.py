@@ -210,7 +210,7 @@ class Recorder:
 
     @property
     def elements(self) -> list[Result]:
-        """Those of a map's inputs."""
+        """The elements of a map's inputs."""
         return [Result(n, t) for n, t in enumerate(self.inputs)]
 
     def body(self, result: Any) -> ScalarBody:

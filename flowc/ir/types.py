@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, SupportsInt
+from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, Expr, as_dim, parse_dim, product
+from flowc.ir.dims import Dim, Expr, parse_dim, product
 
 MAX_RANK = 64  # of the tensors that NumPy can hold
 Dims = tuple[Dim, ...]
@@ -57,11 +57,6 @@ class TensorType:
 
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(str(d).replace(' ', '') for d in self.dims)}]"
-
-
-def tensor_type(dtype: DType | str, dims: Iterable[SupportsInt] = ()) -> TensorType:
-    """A `TensorType` from a dtype (or its name) and int-like or symbolic sizes."""
-    return TensorType(dtypes.as_dtype(dtype), tuple(as_dim(d) for d in dims))
 
 
 def split_dims(text: str) -> list[str]:

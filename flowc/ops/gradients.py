@@ -203,10 +203,10 @@ def binary_gradient(
 
 
 def same_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    """Of an op whose output is its first input."""
+    """The gradient of an op whose output is its first input."""
     return dy
 
 
 def no_gradient(b: GradientBuilder, node: Forward, *dys: Any) -> Sequence[Any]:
-    """Of what is piecewise constant: nothing flows back."""
+    """The gradient of an op that is piecewise constant: none."""
     return ()

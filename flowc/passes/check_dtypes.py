@@ -64,7 +64,8 @@ def _has_narrow(node: Node) -> bool:
 
 
 def _computes_with_bits(node: Node) -> bool:
-    """Whether a kernel would take the bits of narrow numbers for numbers."""
+    """Whether a kernel would compute with the bit patterns of narrow numbers as if they were the
+    numbers."""
     lowering = node.lowering
     if isinstance(lowering, Elementwise) and node.op.name != "cast":
         body = record_map(lowering.body, [v.type.dtype for v in node.inputs])

@@ -29,7 +29,8 @@ def drop_needs(c: Computation, options: Options) -> Computation:
     read = {v for n in others if n in alive for v in n.inputs} | set(c.results)
 
     def computed_anyway(value: Value) -> bool:
-        """Of a loop or a branch, only what is read of it."""
+        """Whether a value is computed even if this node goes; of loops and branches only outputs
+        that are read are."""
         return value.node in alive and (value in read or not bodies_of(value.node))
 
     def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:

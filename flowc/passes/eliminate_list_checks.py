@@ -206,8 +206,9 @@ class _MarksAnalysis:
         return index is not None and self.covers(loop, index, places, own.dims[0])
 
     def changed_before(self, value: Value, node: Node, access: MarkAccess) -> list[Dim] | None:
-        """The places at which a loop's marks were changed before it, as `node` changes them in it;
-        None where those at other places may not be as it needs them."""
+        """The places whose marks were changed before the loop in the way in which `node` changes
+        them in it. None where such a place is unknown, or where all others may not be in the state
+        that `node` needs."""
         places: list[Dim] = []
         while value.node.op is node.op:
             place = self.known.number(value.node.inputs[access.index or 0])

@@ -40,7 +40,7 @@ def drop_idle_random_states(
 def _without_results(
     c: Computation, states: Collection[VariableSpec], options: Options
 ) -> Computation:
-    """The Computation that does not say what the states are after a run."""
+    """The Computation without the results that are the states' contents after a run."""
     gone = {v.output for v in states}
     results = tuple(v for i, v in enumerate(c.results) if i not in gone)
     return prune(replace(c, results=results), options)

@@ -43,9 +43,9 @@ class _Spread:
 
 
 class _Sinking:
-    """`products`: what products give, and what is made of their elements; `shaped`: which of them a
-    value has the elements of, in other dims of which the last is the same. `spread`: the same of
-    convolutions, of values whose elements have other places."""
+    """`products`: the results of products, and elementwise results of them. `shaped`: for a reshape
+    of one of these that keeps the last dim, the value that it reshapes. `spread`: the same for the
+    results of convolutions, and values whose elements have other places."""
 
     def __init__(self) -> None:
         self.products: set[Value] = set()

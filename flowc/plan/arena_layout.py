@@ -92,8 +92,8 @@ def lay_out(slots: Sequence[Slot], scratch_times: Sequence[int] = ()) -> ArenaLa
 
 
 def measured(plan: Plan, sizes: Mapping[Symbol, int]) -> tuple[int, int]:
-    """The bytes of a plan's arena, scratch aside, and how many of them are in use at once at most:
-    no arena does with fewer."""
+    """The bytes of a plan's arena, without scratch, and the most bytes that are in use at one time,
+    a lower bound of every layout."""
 
     def number(size: Dim) -> int:
         return size if isinstance(size, int) else evaluate(size, sizes)

@@ -23,7 +23,7 @@ Bounds = Mapping[Symbol, Dim | None]
 
 
 class Side(Enum):
-    """Whose memory, and whose kernels."""
+    """Where a value's memory is and where a kernel runs: host or device."""
 
     HOST = "host"
     DEVICE = "device"

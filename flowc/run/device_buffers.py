@@ -68,7 +68,8 @@ def memory_of_gpu() -> int:
 
 
 class DeviceBuffer:
-    """So many bytes of a GPU. Raises `ResourceExhaustedError` where it has them not."""
+    """A piece of a GPU's memory of `size` bytes. Raises `ResourceExhaustedError` where it has
+    fewer."""
 
     __slots__ = ("__weakref__", "address", "bytes")
 
@@ -174,7 +175,7 @@ class DeviceArray:
         return {"shape": self.shape, "typestr": self.dtype.str, **where}
 
     def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
-        """What the run did is done, so that no stream has to wait for it."""
+        """The array as a DLPack capsule. Its run has ended, so that no stream has to wait."""
         return new_capsule(Exchanged(self.address, self.shape, self.dtype, self.owner))
 
     def __dlpack_device__(self) -> tuple[int, int]:

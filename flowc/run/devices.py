@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from flowc.errors import InvalidArgumentError, NotFoundError
+from flowc.errors import InvalidArgumentError, NotFoundError, UsageError
 from flowc.graph import Graph, Operation
 from flowc.graph.device import DeviceSpec, parse_device
 from flowc.run.device_buffers import memory_of_gpu
@@ -42,6 +42,21 @@ class ProcessSettings:
 
 
 PROCESS_SETTINGS = ProcessSettings()
+
+
+def target_of(device: str) -> str:
+    """The target that runs on a device. Raises `UsageError` for an unknown one."""
+    name = device.lower().lstrip("/").removesuffix(":0")
+    if name in ("cpu", "device:cpu"):
+        return "native"
+    if name in ("cuda", "gpu", "device:gpu"):
+        from flowc.codegen.targets import GPU, target_named
+
+        target_named(GPU)
+        return GPU
+    if name.startswith("cuda:"):
+        return name
+    raise UsageError(f"no device {device!r}", hint="cpu or cuda")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +98,7 @@ class Placement:
         return cls(soft, logged, has_gpu, cpus, config.graph_options.place_pruned_graph)
 
     def devices(self) -> list[DeviceAttributes]:
-        """Those that the Session can use."""
+        """The devices that the Session can use."""
         whole = memory_of_machine()
         found = [DeviceAttributes(f"{CPU[:-1]}{k}", "CPU", whole, k + 1) for k in range(self.cpus)]
         if self.has_gpu:
@@ -112,7 +127,7 @@ class Placement:
             )
 
     def on_host(self, operations: Iterable[Operation]) -> frozenset[str]:
-        """Those that the program put on the CPU of a Session that has a GPU, by name."""
+        """The names of operations that the program put on the CPU, in a Session that has a GPU."""
         if not self.has_gpu:
             return frozenset()
         placed = (op for op in operations if op.device and op.encoded is None)

@@ -40,7 +40,7 @@ class HostRanks:
 
     @property
     def open(self) -> set[OutputName]:
-        """Those outputs of the program that no call has confirmed."""
+        """The outputs of the program whose assumed ranks no call has confirmed."""
         return self.assumed.keys() - self.found.keys()
 
     @property

@@ -7,19 +7,57 @@ computed with them, kept, and fed to it. Handles alone are made again, and mean 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
-from flowc.graph import Operation, Tensor
+from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.op_info import has_trait
 from flowc.ir.traversal import inputs_first
-from flowc.run.fetches import feed_array
+from flowc.run.fetches import Fetches, check_feed_shapes, feed_array, feed_arrays, feed_key
 from flowc.run.segments import HANDLES, Segment
 
 Array = np.ndarray[Any, Any]
+
+
+class PartialRuns:
+    """The steps of a Session that are under way, by their handles. `run_segment` computes a segment
+    of the graph from the values that it is given."""
+
+    def __init__(
+        self, graph: Graph, run_segment: Callable[[Segment, dict[Tensor, Array]], Sequence[Any]]
+    ) -> None:
+        self._graph, self._run_segment = graph, run_segment
+        self._steps: dict[str, PartialRun] = {}
+        self._numbers = count()
+
+    def begin(self, fetches: Any, feeds: Any) -> str:
+        """As `Session.partial_run_setup`."""
+        wanted = Fetches(self._graph, fetches)
+        keys = [feed_key(self._graph, key) for key in (feeds or ())]
+        handle = f"partial_run_{next(self._numbers)}"
+        self._steps[handle] = PartialRun([*wanted.tensors], [*wanted.operations], keys)
+        return handle
+
+    def run(self, handle: str, fetches: Any, feeds: Mapping[Any, Any]) -> Any:
+        """As `Session.partial_run`."""
+        step = self._steps.get(handle)
+        if step is None:
+            raise InvalidArgumentError("Must run 'setup' before performing partial runs!")
+        wanted = Fetches(self._graph, fetches)
+        asked = [*wanted.tensors], [*wanted.operations]
+        fed = feed_arrays(self._graph, feeds)
+        check_feed_shapes(fed)
+        step.feed(fed)
+        segment = step.segment(*asked)
+        results = self._run_segment(segment, step.given(segment))
+        step.finish(segment, results, [*asked[0], *asked[1]])
+        if not step.pending:
+            del self._steps[handle]
+        return wanted.rebuild(step.values(asked[0]))
 
 
 class PartialRun:

@@ -203,7 +203,7 @@ class _Checks:
                 self._seen.add(shapes)
 
     def see_elements(self, arrays: Sequence[Array]) -> None:
-        """The same for elements, where a step has failed."""
+        """Infers again, with the elements of the arrays, after a step has failed."""
         self._infer(arrays, has_elements=True)
 
     def _infer(self, arrays: Sequence[Array], *, has_elements: bool) -> None:

@@ -42,7 +42,8 @@ def is_flat(fetches: Any) -> bool:
 
 
 def are_arrays(values: Iterable[Any], made: Iterable[Array]) -> bool:
-    """Whether the values that were fed are what was made of them."""
+    """Whether the values that were fed are arrays already: of the types and dtypes of `made`, to
+    which they were converted."""
     return [(type(v), getattr(v, "dtype", None)) for v in values] == [
         (type(a), a.dtype) for a in made
     ]
@@ -57,7 +58,8 @@ class _CallsByValue:
         self._calls: dict[tuple[bytes, ...], tuple[Call, Sequence[int]]] = {}
 
     def add(self, arrays: Sequence[Array], call: Call, order: Sequence[int]) -> None:
-        """`order`: where the feeds of the call stand."""
+        """Adds a call for the values that the deciding ones of `arrays` have. `order`: for each
+        feed of the call, its position among the arrays."""
         if len(self._calls) >= MOST_PROGRAMS:
             self._calls.pop(next(iter(self._calls)), None)
         self._calls[self._values(arrays)] = call, order
@@ -119,8 +121,8 @@ class RememberedCalls:
         deciding: Sequence[Any],
         feeds: Sequence[Any],
     ) -> None:
-        """Keeps a call of a program with these `feeds` for the values of those fed tensors that
-        are `deciding`."""
+        """Keeps a call of a program with these `feeds`, which serves only runs where the `deciding`
+        ones of the fed tensors have the values that they have now."""
         places = {tensor: i for i, tensor in enumerate(fed)}
         at = [places[t] for t in deciding]
         calls = self._calls.get(key)

@@ -320,6 +320,6 @@ def _is_size(tensor: Tensor) -> bool:
 
 
 def _ends(ops: Sequence[Operation], fed: Collection[Tensor]) -> list[Operation]:
-    """Those of a segment's operations that no other of them depends on."""
+    """The operations of a segment that no other one of them depends on."""
     used = {o for op in ops for o in _before(op, fed)}
     return [op for op in ops if op not in used]

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -25,11 +24,12 @@ from flowc.errors import (
 )
 from flowc.graph import Graph, Operation, Tensor, get_default_graph
 from flowc.graph.default import default_session
+from flowc.ir.cached_property import cached_property
 from flowc.ir.host_run import HostRun
 from flowc.options import Options
-from flowc.run.devices import PROCESS_SETTINGS, DeviceAttributes, Placement
+from flowc.run.devices import PROCESS_SETTINGS, DeviceAttributes, Placement, target_of
 from flowc.run.dispatch import Dispatcher
-from flowc.run.fetches import Fetches, check_feed_shapes, feed_arrays, feed_items, feed_key
+from flowc.run.fetches import Fetches, feed_arrays, feed_items
 from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import time_left, traced_by
@@ -37,7 +37,7 @@ from flowc.run.remembered_calls import form_of_array
 from flowc.run.state import RunState
 
 if TYPE_CHECKING:
-    from flowc.run.partial_runs import PartialRun
+    from flowc.run.partial_runs import PartialRuns
     from flowc.run.traces import Trace
 
 CLOSED = "Attempted to use a closed Session."
@@ -54,21 +54,6 @@ def _check_target(target: Any) -> None:
             " flowc runs in the process that calls it",
             hint="leave out the target",
         )
-
-
-def _target_of(device: str) -> str:
-    """The target that runs on a device. Raises `UsageError` for an unknown one."""
-    name = device.lower().lstrip("/").removesuffix(":0")
-    if name in ("cpu", "device:cpu"):
-        return "native"
-    if name in ("cuda", "gpu", "device:gpu"):
-        from flowc.codegen.targets import GPU, target_named
-
-        target_named(GPU)
-        return GPU
-    if name.startswith("cuda:"):
-        return name
-    raise UsageError(f"no device {device!r}", hint="cpu or cuda")
 
 
 class Session:
@@ -121,15 +106,13 @@ class Session:
             was = self._options
             self._options = replace(was, exact=exact or was.exact, tune=tune or was.tune)
         if device is not None:
-            self._options = replace(self._options, target=_target_of(device))
+            self._options = replace(self._options, target=target_of(device))
         self._state = RunState(self._graph, random_seed, max_memory)
         self._max_memory = max_memory
         self._placement = Placement.of(config, self._options.has_gpu)
         self._dispatch_to(self._state, self._threads)
         self._state.functions = CalledFunctions(self._graph, self._inner)
         self._state.run_main = lambda main: self.run(main.name, main.assets)
-        self._partial_runs: dict[str, PartialRun] = {}
-        self._handles = count()
         self._traced: Session | None = None
         self._closed = False
         self._contexts: list[Any] = []
@@ -398,15 +381,9 @@ class Session:
         """Begins one step of the graph that is computed in several calls of `partial_run`: these
         may fetch `fetches` and feed `feeds`, each once. Returns the step's handle. Raises as `run`,
         and `InvalidArgumentError` where there is nothing to fetch."""
-        from flowc.run.partial_runs import PartialRun  # late: hardly ever needed
-
         if self._closed:
             raise RuntimeError(CLOSED)
-        wanted = Fetches(self._graph, fetches)
-        keys = [feed_key(self._graph, key) for key in (feeds or ())]
-        handle = f"partial_run_{next(self._handles)}"
-        self._partial_runs[handle] = PartialRun([*wanted.tensors], [*wanted.operations], keys)
-        return handle
+        return self._partial_runs.begin(fetches, feeds)
 
     def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
@@ -414,20 +391,13 @@ class Session:
         """Computes some fetches of a step from what it has been fed so far. Raises as `run`, and
         `InvalidArgumentError` for a handle of no step, for what the step does not have, and for
         what needs more feeds."""
-        step = self._partial_runs.get(handle)
-        if step is None:
-            raise InvalidArgumentError("Must run 'setup' before performing partial runs!")
-        wanted = Fetches(self._graph, fetches)
-        asked = [*wanted.tensors], [*wanted.operations]
-        fed = feed_arrays(self._graph, feed_dict or {})
-        check_feed_shapes(fed)
-        step.feed(fed)
-        segment = step.segment(*asked)
-        results = self._dispatcher.run_part(segment, step.given(segment))
-        step.finish(segment, results, [*asked[0], *asked[1]])
-        if not step.pending:
-            del self._partial_runs[handle]
-        return wanted.rebuild(step.values(asked[0]))
+        return self._partial_runs.run(handle, fetches, feed_dict or {})
+
+    @cached_property
+    def _partial_runs(self) -> PartialRuns:
+        from flowc.run.partial_runs import PartialRuns  # late: hardly ever needed
+
+        return PartialRuns(self._graph, self._dispatcher.run_part)
 
     def variable_values(self) -> dict[str, np.ndarray]:
         """Copies of the variables that runs have assigned, by name."""

@@ -26,7 +26,7 @@ Sizes = tuple[int, ...]
 
 
 def fed_types(fed: Mapping[Tensor, np.ndarray[Any, Any]]) -> FeedTypes:
-    """Those of arrays, in which quantised elements are the integers that they are."""
+    """The types of fed arrays; quantised elements are integers in them."""
     return {t: TensorType(_fed_dtype(t, a), a.shape) for t, a in fed.items()}
 
 

@@ -94,7 +94,7 @@ class RunState:
         return HostRun(self.cancel, self.host, timeout, self.functions, self.max_memory)
 
     def with_new_streams(self) -> RunState:
-        """The same but for variables: those of a function that draws random numbers and has no
+        """A state with variables of its own: for a function that draws random numbers and has no
         variables beside."""
         found = RunState(self.graph, self._random_seed, self.max_memory)
         found.cancel, found.host, found.functions = self.cancel, self.host, self.functions

@@ -36,7 +36,7 @@ class StepTimes:
 
     @property
     def bytes(self) -> int:
-        """Of the tensors that it gives, as far as their shapes are known."""
+        """The bytes of the step's outputs, as far as their shapes are known."""
         return sum(d.size * math.prod(s) for d, s in self.outputs if s is not None)
 
 

@@ -163,7 +163,8 @@ class _Bound:
         self.is_whole = len(writes) == len(access.writes)
 
     def addresses(self) -> Addresses | None:
-        """Of the values and of the buffers, if every variable has one."""
+        """The addresses of the values to read and of the buffers to write; None if some variable
+        has none."""
         written = [h.address if changed else h.spare_address for h, changed in self.writes]
         if not self.is_whole or not all(written):
             return None

@@ -66,7 +66,8 @@ def _value(kind: str, text: str, where: str) -> Any:
 
 
 def _guessed(text: str) -> Any:
-    """For an op that flowc has no record of: a number, true or false, a list, a dtype, a text."""
+    """The value of an attr's text for an op that flowc has no record of: JSON, a dtype, or else the
+    text itself."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:

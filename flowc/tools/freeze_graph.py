@@ -94,8 +94,8 @@ def freeze_graph_with_def_protos(
     saved_model_tags: Any = None,
     checkpoint_version: int = 2,
 ) -> Any:
-    """The same, of messages: `input_graph_def`, else `input_meta_graph_def` with its saver, whose
-    nodes get no devices. Raises as `freeze_graph`."""
+    """`freeze_graph` of messages: `input_graph_def`, else `input_meta_graph_def` with its saver,
+    whose nodes get no devices. Raises as `freeze_graph`."""
     folder = input_saved_model_dir
     prefix = _checkpoint_prefix(Path(folder, "variables") if folder else input_checkpoint)
     if not output_node_names:

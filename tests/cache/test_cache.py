@@ -17,19 +17,19 @@ import cache_child
 import numpy as np
 import pytest
 from ir_reference import reference_results
+from program_keys import program_key
+from tensor_types import tensor_type
 
 from flowc import compiler
 from flowc.cache import store as cache
 from flowc.cache.disk import DiskCache, evict
 from flowc.cache.entry import MAGIC, PREFIX, read_entry, write_entry
-from flowc.cache.store import program_key
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.codegen.link.image import MAGIC as IMAGE
 from flowc.compiler import load_executable
 from flowc.files.cache_folder import code_stamp, package_folders
 from flowc.ir.builder import Builder
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 
 CHILD = Path(cache_child.__file__)

@@ -12,6 +12,7 @@ from typing import cast
 
 import numpy as np
 import pytest
+from tensor_types import tensor_type
 
 import flowc as tf
 from flowc.cache import tuning
@@ -25,7 +26,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.dims import Dim, symbol
 from flowc.ir.op import op_named
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_types import tensor_type
 
 from flowc.cache import weight_digests
 from flowc.cache.weight_digests import WeightDigests, array_digest
@@ -19,7 +20,6 @@ from flowc.files import identity as file_identity
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes import pipeline
 from flowc.passes.pipeline import run_passes

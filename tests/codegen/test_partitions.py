@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from partitions import PartitionedProgram, pieces
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.driver.launch import workers_of
@@ -16,7 +17,6 @@ from flowc.ir.computation import Computation
 from flowc.ir.dims import Dim, symbol
 from flowc.ir.lowering import Native
 from flowc.ir.op import Op
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 
 

@@ -11,6 +11,7 @@ import pytest
 from calls.op_examples import Case, cases_of
 from fused_text import assert_text_compiles_back
 from kernel_counts import check_kernel_count
+from tensor_types import tensor_type
 
 import flowc
 from flowc import dtypes
@@ -23,7 +24,6 @@ from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
 from flowc.ir.inference import NeedsContent
 from flowc.ir.op import Op
-from flowc.ir.types import tensor_type
 from flowc.ops import all_ops
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes

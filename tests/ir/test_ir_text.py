@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.ir.builder import Builder
@@ -17,7 +18,7 @@ from flowc.ir.dims import Symbol, expression, maximum, symbol
 from flowc.ir.op import op_named
 from flowc.ir.text.form import parse_computation, print_computation, weights_of
 from flowc.ir.text.literals import eval_literal
-from flowc.ir.types import parse_type, tensor_type
+from flowc.ir.types import parse_type
 from flowc.ir.verifier import verify
 from flowc.options import Options
 from flowc.passes.fuse import fuse

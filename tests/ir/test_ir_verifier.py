@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.errors import InternalError
@@ -15,7 +16,7 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Symbol, symbol
 from flowc.ir.op import op_named
 from flowc.ir.text.form import parse_computation
-from flowc.ir.types import TensorType, tensor_type
+from flowc.ir.types import TensorType
 from flowc.ir.verifier import verify
 from flowc.options import Options
 from flowc.passes.fuse import fuse

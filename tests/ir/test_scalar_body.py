@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from calls.op_examples import Case, cases_of
 from node_evaluation import evaluate_node
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.errors import InternalError
@@ -27,7 +28,6 @@ from flowc.ir.scalar_body import (
     record_view,
 )
 from flowc.ir.text.scalar_text import body_text, parse_body
-from flowc.ir.types import tensor_type
 from flowc.ops import all_ops
 from flowc.options import Options
 from flowc.passes.decompose import decompose

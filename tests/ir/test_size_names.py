@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from program_keys import program_key
+from tensor_types import tensor_type
 
-from flowc.cache.store import program_key
 from flowc.codegen.program import launches_of
 from flowc.codegen.targets import target_named
 from flowc.ir.bodies import size_definitions
@@ -20,7 +21,6 @@ from flowc.ir.op import op_named
 from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.text.form import parse_computation, print_computation, weights_of
 from flowc.ir.text.value_names import name_sizes
-from flowc.ir.types import tensor_type
 from flowc.ir.verifier import verify
 from flowc.options import Options
 from flowc.passes.merge_duplicates import merge_duplicates

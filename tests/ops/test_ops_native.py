@@ -16,7 +16,7 @@ import flowc
 from flowc import raw_ops
 from flowc.errors import InvalidArgumentError, OutOfRangeError, ShapeError, UnimplementedError
 from flowc.ir.lowering import Native, View
-from flowc.ops.kernels.combined_suppression import heap_sort
+from flowc.ops.kernels.image.combined_suppression import heap_sort
 
 NAN, INF = float("nan"), float("inf")
 LOWEST = float(np.finfo(np.float32).min)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ir_reference import random_inputs, reference_results
+from tensor_types import tensor_type
 
 from flowc.codegen.kernels.loops import loop_launch
 from flowc.codegen.targets import target_named
@@ -16,7 +17,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import symbol
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.analysis.grouping import DEPTH_LIMIT, NODE_LIMIT
 from flowc.passes.pipeline import run_passes

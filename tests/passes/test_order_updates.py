@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from ir_reference import reference_results
 from list_recordings import ListGraphs
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.compiler import Report, compile_computation
@@ -15,7 +16,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import TensorType, tensor_type
+from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.passes.order_updates import order_updates
 from flowc.passes.pipeline import run_passes

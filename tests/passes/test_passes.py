@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from ir_reference import random_inputs, reference_results
 from rewrite_counts import counting_rewrites
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.compiler import load_executable
@@ -28,7 +29,6 @@ from flowc.ir.op import op_named
 from flowc.ir.pattern import Match, Rewrite, apply_rewrites, op
 from flowc.ir.program_spec import spec_of
 from flowc.ir.rewrite import rewrite_nodes
-from flowc.ir.types import tensor_type
 from flowc.ops.strings.string_values import strings_of
 from flowc.options import Options
 from flowc.passes import pipeline, prune, simplify

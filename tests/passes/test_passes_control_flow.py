@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from campaigns.random_control_flow import inputs_of, random_control_flow
 from ir_reference import random_inputs, reference_results
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.errors import InternalError
@@ -13,7 +14,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import symbol
 from flowc.ir.text.form import parse_computation, weights_of
-from flowc.ir.types import tensor_type
 from flowc.ir.verifier import verify
 from flowc.options import Options
 from flowc.passes.analysis.failures import may_fail

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from ir_reference import reference_results
+from tensor_types import tensor_type
 
 from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 

@@ -11,13 +11,13 @@ import pytest
 from compiled_ir import plain_spec
 from ir_reference import random_inputs, reference_results
 from plan_memory import check_memory
+from tensor_types import tensor_type
 
 from flowc.codegen.program import Stages
 from flowc.compiler import Report, compile_computation, load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim, symbol, symbols_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.plan.arena_layout import measured
 from flowc.plan.plan import (

@@ -8,13 +8,13 @@ import pytest
 from op_cases import plain_cases
 from open_sizes import open_axes, with_open_sizes
 from partitions import PartitionedProgram
+from tensor_types import tensor_type
 
 import flowc as tf
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.builder import Builder
 from flowc.ir.op import op_named
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 
 HUGE = 2**40

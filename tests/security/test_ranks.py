@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from calls.op_examples import Case
 from op_cases import TESTED, is_constant, plain_cases
+from tensor_types import tensor_type
 
 from flowc.errors import FlowcError, InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.op import Op
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 

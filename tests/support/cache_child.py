@@ -12,16 +12,16 @@ import sys
 import time
 
 import numpy as np
+from program_keys import program_key
+from tensor_types import tensor_type
 
 from flowc import compiler
-from flowc.cache import store as cache
 from flowc.codegen.cpu.target import CpuTarget
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.target import Kept
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import ProgramSpec, spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 
 
@@ -80,7 +80,7 @@ def main(mode: str) -> None:
         }
     executable = compiler.load_executable(network(), Options(), spec())
     found["result"] = executable.run(inputs())[0].tolist()
-    found["key"] = cache.program_key(network(), Options(), spec())
+    found["key"] = program_key(network(), Options(), spec())
     found["numba"] = "numba" in sys.modules
     print(json.dumps(counts | found))
 

@@ -14,7 +14,7 @@ from numpy_scalars import NARROW, Array, ArrayScalar, NumpyScalars
 from scipy import special
 
 from flowc import dtypes
-from flowc.codegen.cpu.kernel_parts import kernel_source
+from flowc.codegen.cpu.kernel_inlining import kernel_source
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder

@@ -15,6 +15,7 @@ import numpy as np
 from calls.op_examples import Case, allowed_dtypes, cases_of
 from closeness import Closeness, difference
 from op_tolerances import EXAMPLES_BESIDE, NO_KERNEL
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.dtypes import DType
@@ -23,7 +24,6 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.inference import NeedsContent
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Op, bind_types, call_reference, input_spans
-from flowc.ir.types import tensor_type
 from flowc.ops import all_ops
 
 EXACT = Closeness(4)

@@ -34,6 +34,7 @@ from op_cases import chosen_cases, placed, plain_cases
 from open_sizes import Axis, fed, open_axes, refusal, with_open_sizes
 from partitions import PartitionedProgram
 from sanitized import Sanitizer
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.link.jit import engine_of
@@ -42,7 +43,6 @@ from flowc.errors import FlowcError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.op import op_named
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 
 Row = tuple[str, list[str]]

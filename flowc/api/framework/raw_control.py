@@ -79,7 +79,7 @@ def next_iteration(*, data: Any, name: str | None = None) -> Tensor:
 
 
 def loop_cond(*, input: Any, name: str | None = None) -> Tensor:
-    """`input`, a bool scalar, as what decides of a loop. Raises `TypeError` for what is no
+    """`input`, a bool scalar, as the condition of a loop. Raises `TypeError` for what is no
     tensor."""
     with name_scope(name, "LoopCond") as scope:
         return control_nodes.loop_cond(as_tensor(input, name="input"), scope)

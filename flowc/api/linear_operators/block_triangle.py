@@ -118,7 +118,7 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
         return found
 
     def _blocks_of(self, i: int, adjoint: bool) -> list[LinearOperator]:
-        """Row `i` of the operator, or column `i`, of which the adjoint's row is made."""
+        """The blocks of row `i`; for the adjoint, whose row they are, those of column `i`."""
         return [row[i] for row in self._operators[i:]] if adjoint else self._operators[i]
 
     def _of_row(self, parts: Sequence[Any], i: int, adjoint: bool) -> Sequence[Any]:

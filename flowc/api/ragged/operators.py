@@ -65,7 +65,7 @@ def _operator(function: Function, reflected: bool = False) -> Function:
 
 
 def _both(function: Function) -> tuple[Function, Function]:
-    """The operator, and the one that Python asks of the right operand."""
+    """The operator, and its reflected form (`__radd__` and the like)."""
     return _operator(function), _operator(function, reflected=True)
 
 

@@ -92,7 +92,8 @@ def _in_rows_of(tensor: Tensor, rows: RaggedTensor) -> RaggedTensor:
 
 
 def _flat(input: Any) -> tuple[Tensor, Any]:
-    """The strings of a tensor as a vector, and what gives rows of them the form of the tensor."""
+    """The strings of a tensor as a vector; and a function that takes the rows which they were cut
+    into, one row a string, and returns them in the tensor's shape."""
     if isinstance(input, RaggedTensor):
         return input.flat_values, input.with_flat_values
     if isinstance(input, RaggedTensorValue):

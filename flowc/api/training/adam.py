@@ -97,7 +97,8 @@ class AdamOptimizer(StepOptimizer):
     def _apply_sparse_shared(
         self, grad: Tensor, var: Variable, indices: Tensor, scatter_add: ScatterAdd
     ) -> Operation:
-        """The moments decay whole and grow by rows; the variable changes whole."""
+        """One step for a sparse gradient: all rows of the moments decay, those at `indices` grow by
+        the gradient, and all rows of the variable change."""
         dtype = base_dtype(var)
         powers = self._more_inputs(var)
         rate, beta1, beta2, epsilon = (

@@ -54,7 +54,7 @@ def dims_text(port: TensorSpec) -> str:
 
 
 def bytes_of(port: TensorSpec) -> int:
-    """Of a variable, whose shape is fixed."""
+    """The bytes of a variable, whose shape is fixed."""
     return port.dtype.size * math.prod(port.static_dims or ())
 
 

@@ -33,7 +33,7 @@ class LibraryMember:
     threads: int = 0
 
     def abi_object(self, processor: Processor, weights: WeightsFile | None) -> bytes:
-        """The functions that callers see, by their plain names."""
+        """The object with the exported functions (`EXPORTS`), by their plain names."""
         spec = self.program.metadata.spec
         is_kept = not all(v.is_random for v in spec.variables)
         about = {
@@ -51,7 +51,7 @@ class LibraryMember:
         return compile_module([text], processor, speed=2)
 
     def with_own_names(self, abi: bytes) -> bytes:
-        """The functions that callers see, by the model's names too."""
+        """The object with the exported functions, by the names with the model's prefix too."""
         if self.prefix == "flowc":
             return abi
         return with_more_names(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowc.codegen.cpu.kernel_parts import kernel_source
+from flowc.codegen.cpu.kernel_inlining import kernel_source
 from flowc.codegen.cpu.linked_kernels import linked_kernel
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES
 from flowc.codegen.kernels.kernel import SCRATCH, SIZES, STATUS, Fault, Kernel, Launch, Operand

@@ -335,7 +335,8 @@ def _internal(text: str, key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of a function with some of a kernel's buffers and ints, by their numbers."""
+    """A call of a function. Its arguments are some of the kernel's buffers and ints, given by their
+    positions among these."""
 
     function: str
     buffers: Sequence[int]

@@ -35,7 +35,7 @@ _METADATA: Mapping[str, tuple[str, int | None]] = {
 
 
 def _mark(name: str) -> Any:
-    """The function that asks for it, for the loop at whose end it is called."""
+    """A function that kernels call at the end of a loop's body to ask for the metadata `name`."""
 
     def emit(b: ir.IRBuilder, values: Sequence[Any]) -> None:
         b.call(declare(b.module, MARK + name, ir.FunctionType(VOID, [])), [])
@@ -47,7 +47,7 @@ MARKS: Mapping[str, Any] = {name: _mark(name) for name in _METADATA}
 
 
 def mark_loops(module: ir.Module) -> None:
-    """Turns every call of such a function into metadata of the branch behind it."""
+    """Replaces every call of a function in `MARKS` by metadata of the branch that follows it."""
     for name, asked in _METADATA.items():
         mark: Any = module.globals.get(MARK + name)
         if mark is None:

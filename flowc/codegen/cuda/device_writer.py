@@ -42,7 +42,7 @@ def memory_type(dtype: DType) -> ir.Type:
 
 
 def total_type(dtype: DType) -> ir.Type:
-    """What products of elements add up in."""
+    """The type in which sums of products of elements are accumulated."""
     return F32 if dtype in (dtypes.f16, dtypes.bf16) else memory_type(dtype)
 
 

@@ -90,32 +90,32 @@ class Ending:
 
     @property
     def operands(self) -> tuple[Operand, ...]:
-        """What the kernel's buffers that this needs are."""
+        """The tensors that the ending reads and writes, which are buffers of the kernel."""
         return (self.result,) if self.function is None else self.function.operands
 
     @property
     def kinds(self) -> tuple[DType | str, ...]:
-        """Their dtypes."""
+        """The dtypes of `operands`."""
         return (self.dtype,) if self.function is None else self.function.kernel.buffers[:-1]
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of `operands` in the kernel."""
         return tuple(f"e{i}" for i in range(len(self.operands)))
 
     @property
     def sizes(self) -> tuple[Dim, ...]:
-        """What the kernel's ints that this needs are."""
+        """The sizes that the ending needs, which are ints of the kernel."""
         return () if self.function is None else self.function.ints
 
     @property
     def ints(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of `sizes` in the kernel."""
         return tuple(f"i{i}" for i in range(len(self.sizes)))
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """What it calls of the math library."""
+        """The functions of the math library that the ending calls."""
         is_held = total_type(self.dtype) == memory_type(self.dtype)
         return () if is_held else (f"f32_to_{self.dtype}",)
 
@@ -165,7 +165,7 @@ class Finish:
             self.w.b.call(report, [self.own_status, self.status])
 
     def _stored(self, total: Any) -> Any:
-        """A sum as memory holds an element."""
+        """A sum, converted to the type in which memory holds an element."""
         b, dtype = self.w.b, self.ending.dtype
         for name in self.ending.functions:
             kind = ir.FunctionType(ir.IntType(16), [total.type])

@@ -13,7 +13,7 @@ import re
 from dataclasses import replace
 
 from flowc import dtypes
-from flowc.codegen.cpu.kernel_parts import kernel_source
+from flowc.codegen.cpu.kernel_inlining import kernel_source
 from flowc.codegen.cpu.native_kernels import native_launch
 from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.llvm.lanes import barrier
@@ -62,7 +62,7 @@ def process_reason(node: Node, lowering: Lowering) -> str | None:
 
 
 def thread_launch(node: Node) -> Launch:
-    """What one thread does, or the lanes of a step together."""
+    """The launch of a native kernel on a GPU, in the form that its `on_gpu` states."""
     lowering = _inner(node).lowering
     assert isinstance(lowering, Native)
     form: GpuForm | None = gpu_form(lowering.function)

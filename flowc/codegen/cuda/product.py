@@ -136,7 +136,8 @@ class TiledProduct(ABC):
         self._store(tile)
 
     def _tile(self) -> Tile:
-        """Blocks that follow one another take the rows of a group, column by column."""
+        """The tile of this block. Consecutive blocks take the tiles of a group of rows, column by
+        column, so that they share what they read."""
         w, t = self.w, self.source.tile
         rows = w.narrow(w.int("rows").ceil_div(t.rows))
         columns = w.narrow(w.int("columns").ceil_div(t.columns))

@@ -105,7 +105,8 @@ class TensorProduct(TiledProduct):
     def _fragment(
         self, side: int, base: Any, first: Index, step: int, beyond: Sequence[int]
     ) -> list[Any]:
-        """What this thread holds of 8 places across, and as many `beyond` these, of the steps."""
+        """The registers of this thread for one `mma` instruction's operand: of the row (or column)
+        that is the thread's, counted from `first`, and of those as far `beyond` it."""
         found: list[Any] = []
         pair = 4 // self.size  # elements in a register
         for half in (0, self.steps // 2):

@@ -115,7 +115,7 @@ class DeviceMemory:
     # -- begin and end
 
     def begin(self) -> None:
-        """Finds the device and takes the arena."""
+        """Starts the run on the device, and takes an arena in its memory."""
         frame, b = self.frame, self.frame.b
         size: Any = ir.GlobalVariable(frame.module, I64, WEIGHTS_SIZE)
         size.global_constant, size.linkage = True, "internal"
@@ -211,7 +211,7 @@ class DeviceMemory:
             self.check(name, self.frame.b.gep(target, offset), self.frame.b.gep(source, offset))
 
     def download(self, target: Any, source: Any, size: Any) -> None:
-        """The bytes are there after `wait`."""
+        """Starts a copy to the host, which has arrived after `wait`."""
         self.check("download", target, source, size)
 
     def copy(self, target: Any, source: Any, size: Any) -> None:

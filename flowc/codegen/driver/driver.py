@@ -25,20 +25,20 @@ from llvmlite import ir
 
 from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.constant_copies import copy_constants, joined_copies
+from flowc.codegen.driver.control_flow import emit_branch, emit_loop
 from flowc.codegen.driver.device_memory import SCALAR_BYTES, DeviceMemory
 from flowc.codegen.driver.frame import RunFrame
+from flowc.codegen.driver.host_calls import emit_host_call
 from flowc.codegen.driver.launch import Launcher, workers_of
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.output_dims import emit_output_dims
 from flowc.codegen.driver.run_sizes import RunSizes
 from flowc.codegen.driver.scalars import emit_direct, memory_type
-from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.driver.trace import StepTrace
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.target import Target
-from flowc.errors import InternalError
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, Symbol, expression, lone_symbol, substitute, symbols_of
+from flowc.ir.dims import Dim, Symbol, substitute, symbols_of
 from flowc.passes.analysis.aliasing import updated_input
 from flowc.plan.plan import (
     DEVICE,
@@ -59,7 +59,6 @@ from flowc.plan.plan import (
     WriteSizes,
     bytes_of,
 )
-from flowc_runtime.native.writer import I8, I64, i64
 
 
 @dataclass(slots=True)
@@ -86,7 +85,7 @@ class DriverTables:
     weights_bytes: Callable[[], int] = lambda: 0
 
 
-class _Emitter:
+class DriverEmitter:
     def __init__(
         self,
         plan: Plan,
@@ -129,7 +128,7 @@ class _Emitter:
         self.launcher.begin()
         self._steps()
         if self.device is not None:
-            self._see_device()
+            self.see_device()
         self.b.branch(frame.exit)
         if self.device is not None:
             self.device.finish(self.tables.weights_bytes())
@@ -154,7 +153,7 @@ class _Emitter:
             # The last of several downloads waits for all; the run's last ones, for its end.
             is_last = following is None and self.region is self.plan.top
             if _is_download(step) and not is_last and not _is_download(following):
-                self._see_device()
+                self.see_device()
 
     def _traced_step(self, trace: StepTrace, step: Step) -> None:
         start = trace.now()
@@ -171,7 +170,10 @@ class _Emitter:
             case Run():
                 self._run(step)
             case CallHost(node):
-                self._call(node)
+                emit_host_call(
+                    len(self.calls), node, self.region, self.frame, self.memory, self.sizes
+                )
+                self.calls.append(node)
             case ReadSizes(node):
                 self._read_sizes(node)
             case WriteSizes(node):
@@ -181,11 +183,11 @@ class _Emitter:
             case Transfer():
                 self._transfer(step)
             case Loop():
-                self._loop(step)
+                emit_loop(self, step)
             case Branch():
-                self._branch(step)
+                emit_branch(self, step)
 
-    def _nested(self, node: Node, region: Region, then: Callable[[], None]) -> None:
+    def nested(self, node: Node, region: Region, then: Callable[[], None]) -> None:
         """A region of a loop or branch, and what follows it where its sizes are known."""
         outer, self.region = self.region, region
         with (
@@ -212,7 +214,7 @@ class _Emitter:
         for i, value in enumerate(node.outputs):
             place = region.places[value]
             if on_device and isinstance(place, Input):
-                self._see_device()  # what a variable holds changes only where no fault was found
+                self.see_device()  # what a variable holds changes only where no fault was found
             if i or changed is None:
                 # A size that the kernel finds is not known yet: there is room for its bound.
                 found = {size: bound for size, bound in node.sizes if bound is not None}
@@ -287,46 +289,12 @@ class _Emitter:
         faulty = [x for n in self.plan.on_device for x in self.launches[n] if x.errors]
         return DeviceMemory(self.frame, self.plan, self.tables.weight_offset, len(faulty))
 
-    def _see_device(self) -> None:
+    def see_device(self) -> None:
         """Waits until the device has done all that it was asked, and ends the run where it found a
         fault since the last time."""
         assert self.device is not None
         if not self.launcher.see_faults() and not self.device.is_idle:
             self.device.wait()
-
-    def _call(self, node: Node) -> None:
-        """Python gets the addresses and dims of the inputs and the dims that it must return, -1 for
-        one that it decides; it gives the addresses and dims of the outputs."""
-        b, memory = self.b, self.memory
-        found = {size for size, _ in node.sizes}
-        words = self.frame.variable(I64, "call", max(1, words_of_call(node)))
-        given: list[ir.Value] = []
-        for value in node.inputs:
-            given.append(b.ptrtoint(memory.pointer(self.region.place_of(value)), I64))
-            given += [self.frame.dim(d) for d in value.dims]
-        places: list[int] = []
-        decided: dict[Dim, int] = {}
-        for value in node.outputs:
-            places.append(len(given))
-            given.append(i64(0))
-            for dim in value.dims:
-                is_open = not found.isdisjoint(symbols_of(dim))
-                if is_open:
-                    decided.setdefault(dim, len(given))
-                given.append(i64(-1) if is_open else self.frame.dim(dim))
-        for i, word in enumerate(given):
-            b.store(word, self.frame.element(words, i))
-        self.calls.append(node)
-        self.frame.call_python(len(self.calls) - 1, words)
-        for size, _ in node.sizes:
-            self.sizes.bind(size, b.load(self.frame.element(words, decided[expression(size)])))
-        self.sizes.check()
-        self.frame.poll()
-        for value, at in zip(node.outputs, places):
-            place = self.region.places[value]
-            memory.make(place, bytes_of(value))
-            source = b.inttoptr(b.load(self.frame.element(words, at)), BYTES)
-            memory.copy(memory.pointer(place), source, self.frame.dim(bytes_of(value)))
 
     def _read_sizes(self, node: Node) -> None:
         (value,) = node.inputs
@@ -337,118 +305,9 @@ class _Emitter:
         self.memory.make(place, bytes_of(node.output))
         self.sizes.write(node, self.memory.pointer(place))
 
-    # -- loops and branches
-
-    def _holds(self, region: Region, value: Value) -> ir.Value:
-        """Whether a bool scalar is true."""
-        byte = self.memory.load_scalar(region.place_of(value), 1)
-        return self.b.icmp_unsigned("!=", byte, ir.Constant(I8, 0))
-
-    def _loop(self, loop: Loop) -> None:
-        frame, b, node = self.frame, self.b, loop.node
-        parameters = loop.body.computation.parameters[: node.attrs["carried"]]
-        varying = node.attrs["varying"]
-        axes = [_axis_of(size, [p.output for p in parameters]) for size in varying]
-        variables = [frame.variable(I64, size.name) for size in varying]
-        for variable, (i, axis) in zip(variables, axes):
-            b.store(frame.dim(node.inputs[i].dims[axis]), variable)
-        head, body, end = (frame.function.append_basic_block(n) for n in ("loop", "body", "end"))
-        b.branch(head)
-        b.position_at_end(head)
-        frame.loops += 1
-        with frame.scope():
-            for variable, size in zip(variables, varying):
-                frame.bind(size, b.load(variable))
-            (tested,) = loop.condition.computation.results
-            self._nested(
-                node,
-                loop.condition,
-                lambda: b.cbranch(self._holds(loop.condition, tested), body, end),
-            )
-            b.position_at_end(body)
-            results = loop.body.computation.results
-
-            def advance() -> None:
-                if self.device is not None and self.launcher.sees_earlier():
-                    self._see_device()  # before the next iteration looks at what this one made
-                following = [frame.dim(results[i].dims[axis]) for i, axis in axes]
-                self._hand_on(loop)
-                for variable, size in zip(variables, following):
-                    b.store(size, variable)
-                frame.poll_sometimes()
-                b.branch(head)
-
-            self._nested(node, loop.body, advance)
-        frame.loops -= 1
-        b.position_at_end(end)
-        for (size, _), variable in zip(node.sizes, variables):
-            self.sizes.bind(size, b.load(variable))
-        self.sizes.check()
-
-    def _hand_on(self, loop: Loop) -> None:
-        """Gives the next iteration what this one computed, all at once."""
-        memory = self.memory
-        on_host = [(place, value) for place, value, side in loop.assigned if side == HOST]
-        scalars = [
-            memory.load_scalar(loop.body.place_of(value), _static_bytes(value))
-            for _, value in on_host
-        ]
-        if self.device is not None:
-            self.device.assign(
-                [
-                    (place, loop.body.place_of(value), _static_bytes(value))
-                    for place, value, side in loop.assigned
-                    if side == DEVICE
-                ]
-            )
-        memory.exchange(loop.exchanged)
-        for (place, _), scalar in zip(on_host, scalars):
-            memory.store_scalar(place, scalar)
-
-    def _branch(self, step: Branch) -> None:
-        frame, b, node = self.frame, self.b, step.node
-        axes = [_axis_of(size, node.outputs) for size, _ in node.sizes]
-        variables = [frame.variable(I64, size.name) for size, _ in node.sizes]
-        names = ("then", "otherwise", "joined")
-        then, otherwise, end = (frame.function.append_basic_block(n) for n in names)
-        b.cbranch(self._holds(self.region, node.inputs[0]), then, otherwise)
-        for block, region in ((then, step.then), (otherwise, step.otherwise)):
-            b.position_at_end(block)
-
-            def leave(results: tuple[Value, ...] = region.computation.results) -> None:
-                for variable, (k, axis) in zip(variables, axes):
-                    b.store(frame.dim(results[k].dims[axis]), variable)
-                b.branch(end)
-
-            self._nested(node, region, leave)
-        b.position_at_end(end)
-        for (size, _), variable in zip(node.sizes, variables):
-            self.sizes.bind(size, b.load(variable))
-        self.sizes.check()
-
 
 def _is_download(step: Step | list[Any] | None) -> bool:
     return isinstance(step, Transfer) and step.side == HOST
-
-
-def words_of_call(node: Node) -> int:
-    """How many words tell Python of the inputs and outputs of a node."""
-    return sum(1 + v.type.rank for v in (*node.inputs, *node.outputs))
-
-
-def _static_bytes(value: Value) -> int:
-    size = bytes_of(value)
-    assert isinstance(size, int)
-    return size
-
-
-def _axis_of(size: Symbol, values: Sequence[Value]) -> tuple[int, int]:
-    """The index of a value, and the axis, whose dim is the size."""
-    for i, value in enumerate(values):
-        for axis, dim in enumerate(value.dims):
-            if lone_symbol(dim) == size:
-                return i, axis
-    raise InternalError(f"no dim of {values} tells the size {size}")
 
 
 def emit_driver(
@@ -460,7 +319,7 @@ def emit_driver(
 ) -> Driver:
     """The driver of a plan. `launches`: for each cluster node the uses of its kernels; `traced`:
     whether it notes the times of its steps."""
-    return _Emitter(plan, launches, tables, target, traced).emit()
+    return DriverEmitter(plan, launches, tables, target, traced).emit()
 
 
 def size_symbols(plan: Plan) -> tuple[tuple[Symbol, ...], int]:

@@ -66,7 +66,7 @@ class _Tables:
 
     @classmethod
     def of_device(cls, frame: RunFrame, buffers: int, ints: int) -> _Tables:
-        """The same, one behind the other, with a word for what the call adds."""
+        """The same of a kernel on a device: one array, with a word more for what the call adds."""
         words = frame.variable(I64, "parameters", buffers + ints + 1)
         with frame.b.goto_entry_block():
             pointers = frame.b.bitcast(words, BYTES.as_pointer())
@@ -338,8 +338,8 @@ class Launcher:
 
     @contextmanager
     def faults_of_region(self) -> Iterator[None]:
-        """A region that may not run, or run again: what it looks for is not seen once and for
-        all."""
+        """Within a region that may not run, or run several times: its checks for faults do not
+        count as made behind it, nor those before it as made inside."""
         before, self.unseen = self.unseen, []
         sees, self.sees = self.sees, False
         yield
@@ -347,8 +347,8 @@ class Launcher:
         self.sees = sees or self.sees
 
     def sees_earlier(self) -> bool:
-        """Whether the open region has checked for faults, and launched kernels since that it has
-        not checked."""
+        """Whether the open region has checked for faults, and has launched kernels after that check
+        which may report more."""
         return self.sees and bool(self.unseen)
 
     def see_faults(self) -> bool:

@@ -47,7 +47,8 @@ def _is_number(dim: Dim) -> TypeGuard[int]:
 
 
 def _copy_numbers(b: ir.IRBuilder, dims: ir.Value, numbers: Sequence[int]) -> None:
-    """One copy of a table: programs may have thousands of outputs."""
+    """Writes the dims that are constants with one memcpy from a table: programs may have thousands
+    of outputs."""
     if not numbers:
         return
     table = ir.Constant(ir.ArrayType(I64, len(numbers)), list(map(i64, numbers)))

@@ -31,7 +31,8 @@ class Pending:
         self._large = sorted(found, key=lambda row: -rough(row[0]))
 
     def equal(self, known: Set[Symbol]) -> list[tuple[Dim, Dim, str]]:
-        """Two sizes, and the node where they meet, if one is found."""
+        """Pairs of sizes that must be equal and are known by now, with the name of the node that
+        needs them so."""
         now, self._equal = _split(self._equal, known, lambda row: row[:2])
         return now
 

@@ -240,7 +240,7 @@ class _Linker:
 
 
 class LoadedImage:
-    """An image in memory, which goes with this."""
+    """An image mapped into memory, which is freed with this object."""
 
     def __init__(self, data: bytes, known: Mapping[str, int]) -> None:
         """`known`: addresses of what this process has for images; else its libraries are asked.

@@ -59,7 +59,7 @@ def module_text(
     speed: int = 3,
     loops: bool = True,
 ) -> str:
-    """The same for people."""
+    """LLVM IR (`form` "llvm") or assembly of the optimised module, for people to read."""
     machine = processor.target_machine(speed)
     module = optimized_module(texts, machine, speed=speed, loops=loops)
     return str(module) if form == "llvm" else machine.emit_assembly(module)

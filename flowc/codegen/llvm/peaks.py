@@ -29,7 +29,7 @@ _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
-    """Of all threads together: operations (a multiply-add is two) and bytes a second."""
+    """What all threads reach together: operations (a multiply-add is two) and bytes a second."""
 
     operations: float
     bytes: float
@@ -77,8 +77,9 @@ def _least_seconds(call: Callable[[int, int], None], spaces: list[np.ndarray], c
 
 
 def _loop_text(name: str, lanes: int, *, reads: bool, fma: bool) -> str:
-    """A function of an address and of how many rounds: CHAINS sums, each with an operand of its own
-    from memory, or with one that stays in a register."""
+    """LLVM IR of a loop that advances CHAINS independent sums of vectors. The function takes an
+    address and the number of iterations. `reads`: every addition loads its operand from memory;
+    otherwise the operand stays in a register."""
     vector = f"<{lanes} x float>"
     lines = [f"define void @{name}(ptr %p, i64 %count) {{", "entry:"]
     lines += [f"  %factor = load {vector}, ptr %p, align 4", "  br label %loop", "loop:"]

@@ -92,13 +92,13 @@ def indices(b: ir.IRBuilder, values: Values) -> list[Index]:
 
 
 def offset(pointer: Value, elements: Index | int) -> Value:
-    """pointer + elements; the builder is the index's."""
+    """The address `elements` elements behind a pointer, emitted with the builder of the index."""
     assert isinstance(elements, Index)
     return elements.b.gep(pointer, [elements.value])
 
 
 def byte_offset(pointer: Value, count: Index) -> Value:
-    """pointer + bytes; the builder is the index's."""
+    """The address `count` bytes behind a pointer, emitted with the builder of the index."""
     b = count.b
     return b.bitcast(b.gep(b.bitcast(pointer, I8.as_pointer()), [count.value]), pointer.type)
 
@@ -212,7 +212,7 @@ def _name(vector: ir.VectorType) -> str:
 
 
 def opaque(b: ir.IRBuilder, number: Value) -> Value:
-    """The same number, of which LLVM does not know where it comes from."""
+    """`number`, hidden from LLVM's optimisations: they do not know where it comes from."""
     return b.asm(ir.FunctionType(number.type, [number.type]), "", "=r,0", [number], False)
 
 
@@ -296,7 +296,7 @@ class Routine:
 
     @property
     def code(self) -> SharedRoutine:
-        """Itself, for kernels that are given its address."""
+        """The routine, for kernels that are given its address."""
         return _shared(self)
 
 

@@ -72,7 +72,7 @@ def _need_outside(
     """Computes what the branches that are known not to be taken read from outside: TensorFlow runs
     it, and it may fail."""
     refs = [region.source.node(m).inputs[i] for m, c in zip(merges, choices) for i in ends_of(c)]
-    for key in region.around(region.keys(refs, ())):
+    for key in region.around(region.dependencies.keys(refs, ())):
         for ref in region.flow.read_outputs(key):
             home = region
             while (around := home.outer) is not None and around.frame is home.frame:
@@ -99,7 +99,7 @@ def _taken(
     indices: list[Bound] = []
     for merge, choice, ends in zip(merges, choices, refs):
         if isinstance(choice, Decision):
-            needs = region.keys([*predicates_of(choice), *ends], ())
+            needs = region.dependencies.keys([*predicates_of(choice), *ends], ())
             region.run(region.around(needs))
             value, *index = _joined(region, [merge], [choice])
         else:

@@ -93,7 +93,7 @@ class ControlFlow:
     # -- what extraction asks
 
     def read_outputs(self, key: Any) -> Sequence[Ref]:
-        """Those outputs of a node that other nodes, or the caller, want."""
+        """The outputs of a node that other nodes, or the caller, read."""
         if self._read_outputs is None:
             self._read_outputs = {}
             for ref in sorted(self.read_refs, key=lambda ref: ref[1]):

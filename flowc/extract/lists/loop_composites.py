@@ -68,14 +68,14 @@ class CarriedColumns:
         return list_of_columns(rows, Columns(like, lists))
 
     def grows(self, i: int, end: Bound) -> bool:
-        """Notes that an iteration makes such a list of a variable that was none."""
+        """Notes where an iteration turns variable `i` into a list of columns; whether it does."""
         if not isinstance(end, ListValue) or not isinstance(end.held, Columns):
             return False
         self.grown[i] = end.held.element
         return True
 
     def take_grown(self) -> bool:
-        """Makes the next trace carry what this one showed; whether it showed anything."""
+        """Makes the next trace carry what `grows` noted in this one; whether that is anything."""
         found = bool(self.grown)
         self.elements.update(self.grown)
         self.grown.clear()

@@ -77,8 +77,8 @@ class CarriedLists:
     def compare_elements(
         self, slot: Slot, start: ListValue, end: ListValue, body: BodyBuilder
     ) -> bool:
-        """Notes what an iteration shows of the elements of a list: their dims where it had none,
-        and that they differ."""
+        """Notes what an iteration tells of the elements of a list: their dims where these were
+        unknown, or that they differ. Returns whether it told anything new."""
         if is_carried_by_rank(start, end):
             return False
         if not isinstance(end.held, Ragged) and not self._vary(start, end, body):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flowc.extract.body_builder import BodyBuilder
+from flowc.extract.frames.dependencies import Unit
 from flowc.extract.frames.frames import LoopFrame
 from flowc.extract.node_source import ARGUMENT, Ref
 from flowc.extract.trace.loop_names import (
@@ -24,7 +25,7 @@ from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, ListValue
 
 if TYPE_CHECKING:
-    from flowc.extract.region_extractor import RegionExtractor, Unit
+    from flowc.extract.region_extractor import RegionExtractor
 
 
 def emit_loop(region: RegionExtractor, frame: LoopFrame) -> None:
@@ -57,7 +58,7 @@ def _start(region: RegionExtractor, frame: LoopFrame, merge: Any) -> Bound:
 def _bind_exits(region: RegionExtractor, frame: LoopFrame, after: RegionExtractor) -> None:
     """Binds the Exits; what only leaves the loop is computed after it."""
     exits = [(k, region.source.node(k).inputs[0]) for k in frame.exits]
-    after.run(after.keys([ref for _, ref in exits], ()))
+    after.run(after.dependencies.keys([ref for _, ref in exits], ()))
     for key, ref in exits:
         found = after.bound(ref)
         if found is not None:
@@ -73,7 +74,7 @@ def _variable(region: RegionExtractor, frame: LoopFrame, merge: Any, start: Boun
         initial = region.source.node(initial[0]).inputs[0]
     found.hints += _hint(region, _behind(region, initial), in_scope=True)
     for key in frame.exits:
-        if region.behind_switches(region.source.node(key).inputs[0]) == (merge, 0):
+        if region.dependencies.behind_switches(region.source.node(key).inputs[0]) == (merge, 0):
             found.hints += [
                 NameHint(n, "Identity", False) for n in region.flow.names_given((key, 0))
             ]
@@ -92,13 +93,13 @@ def _hint(region: RegionExtractor, ref: Ref, in_scope: bool) -> list[NameHint]:
 
 def _behind(region: RegionExtractor, ref: Ref, through_named: bool = False) -> Ref:
     """What switches and unnamed identities pass on."""
-    ref = region.behind_switches(ref)
+    ref = region.dependencies.behind_switches(ref)
     while ref[0] != ARGUMENT and region.source.node(ref[0]).type in PASSING:
         node = region.source.node(ref[0])
         hint = NameHint(node.name, node.type, False)
         if not through_named and given_name(hint) is not None:
             break
-        ref = region.behind_switches(node.inputs[0])
+        ref = region.dependencies.behind_switches(node.inputs[0])
     return ref
 
 
@@ -158,11 +159,11 @@ class FrameTrace:
         flow = inner.flow
         found: dict[Ref, None] = {}
         for key in sorted(flow.needed, key=inner.source.order):
-            if key == self.frame.condition or inner.unit(key) in inner.done:
+            if key == self.frame.condition or inner.dependencies.unit(key) in inner.done:
                 continue
             for ref in inner.source.node(key).inputs:
-                for read in (inner.behind_switches(ref), flow.predicate(ref)):
-                    if read[0] != ARGUMENT and inner.unit(read[0]) in inner.done:
+                for read in (inner.dependencies.behind_switches(ref), flow.predicate(ref)):
+                    if read[0] != ARGUMENT and inner.dependencies.unit(read[0]) in inner.done:
                         found[read] = None
         return list(found)
 
@@ -173,7 +174,7 @@ class FrameTrace:
         inner.known[(self.frame.condition, 0)] = True
         nexts = {m: ref for m, (_, ref) in self.frame.merges.items()}
         waits = [k for m in nexts for k in self._waits(m)]
-        inner.run(inner.keys(nexts.values(), waits))
+        inner.run(inner.dependencies.keys(nexts.values(), waits))
         return [inner.required(ref, m) for m, ref in nexts.items()]
 
     def _waits(self, merge: Any) -> Sequence[Any]:

@@ -376,7 +376,8 @@ class _LoopBuilder:
         return [columns.variable(i, after) or bound for i, bound in enumerate(self.initial)]
 
     def check_lengths(self, traced: _LoopTraced) -> None:
-        """Refuses lists whose length only their elements could tell, and that have none."""
+        """Raises `UnsupportedError` for a list whose length the loop changes while the shape of its
+        elements is unknown."""
         for slot, start in traced.starts.items():
             end = traced.ends[slot]
             if not isinstance(start, ListValue) or not isinstance(end, ListValue):

@@ -61,7 +61,8 @@ class ControlFlowContext(ABC):
 
     @abstractmethod
     def capture(self, tensor: Tensor) -> Tensor:
-        """`tensor` as operations inside take it. Makes what brings it in when first asked."""
+        """The tensor that operations inside read in place of `tensor`; the nodes that bring it into
+        the context are made when first asked."""
 
     @abstractmethod
     def add_op(self, op: Operation) -> None:

@@ -80,7 +80,7 @@ def exclusive_or(x: Any, y: Any, name: str | None) -> Tensor:
 
 
 def _sum(x: Any, y: Any) -> Tensor:
-    """Of numbers, or of strings, which the older op takes."""
+    """The sum of numbers (`AddV2`), or of strings, which only the older op `Add` takes."""
     dtype = (x if isinstance(x, Operators) else y).dtype.base_dtype
     return _output("Add" if dtype is dtypes.string else "AddV2", x, y, name="add")
 

@@ -129,6 +129,7 @@ def _set_types(types: Any, given: Iterable[int | None]) -> None:
 
 
 def _renamed(name: str, reads: set[str]) -> str:
-    """What reads a node that was a read and is an identity, whose output has another name."""
+    """The name of an input. `reads`: nodes of type ReadVariableOp that became Identity, the output
+    of which is called `output` instead of `value`."""
     node, _, rest = name.partition(":")
     return f"{node}:output{rest.removeprefix('value')}" if rest and node in reads else name

@@ -72,7 +72,8 @@ def _as_slices(gradient: Gradient) -> IndexedSlices:
 
 
 def switch_gradient(op: Operation, *dys: Any) -> Sequence[Any]:
-    """A Merge. The Switch of a loop variable is met behind the Exit, then behind the body."""
+    """Merges the gradients of the two outputs, of which a run has one. The walk meets the Switch of
+    a loop variable twice: after the gradient of the Exit, and after that of the body."""
     context = op.control_flow_context
     if isinstance(context, WhileContext):
         return _loop_switch_gradient(op, *dys)
@@ -102,7 +103,7 @@ def _loop_switch_gradient(op: Operation, after: Any, again: Any) -> Sequence[Any
 
 
 def _close(merged: Gradient, again: Gradient) -> None:
-    """Makes a gradient what a loop variable of the gradient's loop is next."""
+    """Closes the loop of a gradient: `again` is what the variable is in the next iteration."""
     if isinstance(merged, Tensor):
         dense = again if isinstance(again, Tensor) else again.dense()
         merged.op.update_input(1, control_nodes.next_iteration(dense))

@@ -1,8 +1,8 @@
-"""All loops that one walk goes back through.
+"""The loops that one backward walk crosses, and the gradient loop that is built for each.
 
-In: the operations on paths from xs to ys. Out: for an operation, the gradient's loop that it goes
-back in; zeros for what only loops need. Invariant: a loop is gone back when all its exits that
-gradients come from were met; those that no gradient comes from then give zeros.
+In: the operations on paths from xs to ys. Out: for an operation, the gradient loop in which its
+gradient is computed; zeros where only a loop needs a gradient. Invariant: the walk enters a loop
+once it has met all exits of it that have gradients; the other exits have gradients of zeros.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from flowc.graph.tensor import Tensor
 
 
 class LoopStates:
-    """The gradient's loops of a walk, by the context of the forward loop."""
+    """The gradient loops of a backward walk, by the context of the forward loop."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._loops: dict[object, GradientLoop] = {}
 
     def add(self, op: Operation) -> list[Operation]:
-        """Goes back through the loop that an Exit leaves; gives all exits of it the first time."""
+        """Begins the gradient loop of the loop that the Exit `op` leaves. Returns all exits of that
+        loop; none where the walk entered it before."""
         forward = loop_of(op.control_flow_context)
         if forward is None:
             raise ValueError(
@@ -45,8 +46,8 @@ class LoopStates:
         return [tensor.op for tensor in loop.exits]
 
     def loop_around(self, op: Operation, before: bool = False) -> GradientLoop | None:
-        """The gradient's loop that an operation goes back in; with `before`, the one in which its
-        outputs' gradients are: for an Exit, that of the loop around."""
+        """The gradient loop in which the gradient of an operation is computed; with `before`, the
+        one in which the gradients of its outputs are: for an Exit, that of the enclosing loop."""
         context = op.control_flow_context
         loop = loop_of(context)
         if before and loop is not None and op.type in EXIT:
@@ -92,7 +93,7 @@ class LoopStates:
         return [*flowing, *loop.unused]
 
     def zeros_of_exit(self, tensor: Tensor) -> Tensor | None:
-        """The gradient of an Exit that no gradient comes from."""
+        """Zeros for an Exit that has no gradient; None where it is not trainable."""
         if not is_trainable(tensor):
             return None
         forward = loop_of(tensor.op.control_flow_context)
@@ -112,7 +113,7 @@ class LoopStates:
             return zeros(outer.pop(stack, sizes), tensor.base_dtype)
 
     def zeros_of(self, tensor: Tensor) -> Tensor | None:
-        """Zeros for an output without a gradient, in the loop that the graph is in."""
+        """Zeros for an output without a gradient, in the gradient loop that is being built."""
         op = tensor.op
         if not is_trainable(tensor) or is_loop_switch(op):
             return None

@@ -163,7 +163,7 @@ class GradientLoop:
 
     @property
     def gradient_sync(self) -> Operation:
-        """The same in the gradient's loop."""
+        """What an iteration of the gradient loop waits for before the next one starts."""
         if self._gradient_sync is None:
             self._gradient_sync = self._trigger("b_sync", self.context, self.index)
         return self._gradient_sync

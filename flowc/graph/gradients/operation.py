@@ -113,8 +113,8 @@ class GraphGradients(GradientBuilder):
         return found[0], found[1]
 
     def _folded(self, gradient: Gradient, sizes: Tensor, axes: Any) -> Gradient:
-        """A gradient summed over axes: None where it has the sizes already, a list, or a vector of
-        the run."""
+        """A gradient summed over `axes` and reshaped to `sizes`. `axes`: a list, a vector that the
+        run computes, or None where the gradient has these sizes already."""
         if axes is None:
             return gradient
         if isinstance(axes, list):

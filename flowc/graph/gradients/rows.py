@@ -46,7 +46,8 @@ def _axis(dim: Tensor, part: Tensor) -> int:
 
 
 def _pieces_of_rows(parts: list[Tensor], axis: int, dy: IndexedSlices) -> list[IndexedSlices]:
-    """Each part gets all rows, cut to its columns."""
+    """The gradients of the parts of a concatenation along another axis than the rows': each gets
+    all rows, cut to its columns."""
     sizes = [shape_tensor(x) for x in parts]
     widths = [output("GatherV2", s, axis, 0) for s in sizes]
     stacked = output("Pack", widths, name="stack")
@@ -55,7 +56,7 @@ def _pieces_of_rows(parts: list[Tensor], axis: int, dy: IndexedSlices) -> list[I
 
 
 def _rows_of_pieces(parts: list[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
-    """Each part gets the rows that lie within it."""
+    """The gradients of the parts of a concatenation of rows: each gets the rows that lie in it."""
     found: list[IndexedSlices] = []
     dtype = dy.indices.base_dtype
     assert dtype is not None

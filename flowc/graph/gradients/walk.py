@@ -87,7 +87,7 @@ class Walk:
         return pending
 
     def _ends(self) -> set[Operation]:
-        """The operations that are not differentiated: stops, and xs that no other x leads to."""
+        """The operations at which the walk ends: stops, and xs that depend on no other x."""
         ends = set(self._stops)
         for x in self._xs:
             if not any(self._pending.get(t.op, 0) > 0 for t in x.op.inputs):
@@ -226,8 +226,8 @@ def _reached(sources: Iterable[Operation]) -> set[Operation]:
 
 
 def _between(sinks: Iterable[Operation], reached: set[Operation]) -> list[Operation]:
-    """Those of `reached` from which a path leads to `sinks`, in the order in which a search from
-    the sinks meets them."""
+    """The operations of `reached` from which a path leads to `sinks`, in the order in which a
+    search from the sinks meets them."""
     found: dict[Operation, None] = {}
     queue = deque(sinks)
     while queue:

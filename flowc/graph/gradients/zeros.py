@@ -60,7 +60,7 @@ def zeros_of(tensor: Tensor) -> Tensor | None:
 
 
 def zeros_of_value(tensor: Tensor) -> Tensor | None:
-    """The same for what a function takes or gives, which may be a list: of zeros then."""
+    """`zeros_of` an input or output of a function, which may be a list: then a list of zeros."""
     if tensor.base_dtype is dtypes.variant and _may_be_list(tensor):
         return output("ZerosLike", tensor, name="zeros_like")
     return zeros_of(tensor)

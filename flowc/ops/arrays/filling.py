@@ -295,7 +295,7 @@ fill = define(
 
 
 def _zeros_of_held(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    """Of variants: a list, or a sparse matrix."""
+    """ZerosLike of a variant: a list, or a sparse matrix."""
     of_matrix = isinstance(inputs[0], SparseMatrix)
     return (zeros_like_matrix if of_matrix else zeros_like_list)(x, inputs, attrs)
 

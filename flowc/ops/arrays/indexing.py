@@ -334,7 +334,8 @@ def _gather_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 def rows_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    """Of an op that gathers rows, whose first inputs are these."""
+    """The gradient of params, of an op that gathers rows, whose first inputs are params and
+    indices."""
     params, indices = node.inputs[:2]
     count = b.reshape(b.size(indices), (1,))
     rows = b.reshape(dy, b.concat(count, b.shape_of(params, 1), np.int32(0)))
@@ -378,7 +379,7 @@ gather_v1 = define(
 
 
 def slices_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    """Of an op that gathers slices; whole rows stay rows."""
+    """The gradient of params, of an op that gathers slices. Where these are rows, it is sparse."""
     params, indices = node.inputs
     dims, policy = b.dims_of(indices), node.attrs.get("bad_indices_policy", "")
     if dims is not None and len(dims) == 2 and dims[1] == 1 and not policy:

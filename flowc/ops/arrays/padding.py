@@ -157,7 +157,7 @@ def _lower_mirror_pad(node: Node) -> Lowering:
 
 
 def _paddings_of(k: Any, axis: int, wide: Dim) -> tuple[Dim, Dim]:
-    """What stands before and after an axis, which the kernel reads."""
+    """The padding before and after an axis, which the kernel reads from input 1."""
     before, after = (k.as_index(k.load(1, (axis, i)), wide + 1) for i in range(2))
     return before, after
 

@@ -37,7 +37,7 @@ IGNORES = 0  # whether slices that are not there are left out
 
 
 def combine_with(out, at, value, status):
-    """A part of the kernel: changes one element."""
+    """Inlined: changes one element."""
     old = out[at]
     if COMBINE == 0:
         out[at] = value

@@ -33,7 +33,7 @@ _SET_OF_TEXTS = f"{_SET[:-1]}, string}}"
 
 
 def first_slot(value, places):
-    """A part of the kernels: where an element of a table is looked for first."""
+    """Inlined: where an element of a table is looked for first."""
     at = 0
     if value == value and value < 1e15 and value > -1e15:
         at = (i64(value * 64) * 2654435761 % places + places) % places
@@ -41,7 +41,7 @@ def first_slot(value, places):
 
 
 def entry_at(table, slot):
-    """A part of the kernels: 1 + the position of the element that is there, or 0."""
+    """Inlined: 1 + the position of the element that is there, or 0."""
     low = i64(table[slot * 4]) | i64(table[slot * 4 + 1]) << 8
     return low | i64(table[slot * 4 + 2]) << 16 | i64(table[slot * 4 + 3]) << 24
 
@@ -54,7 +54,7 @@ def set_entry(table, slot, entry):
 
 
 def insert(table, places, y, count, value):
-    """A part of the kernels: the position in y of an element, behind its first `count` when it is
+    """Inlined: the position in y of an element, behind its first `count` when it is
     not one of those."""
     at = first_slot(value, places)
     found = -1
@@ -72,7 +72,7 @@ def insert(table, places, y, count, value):
 
 
 def clear(table, places):
-    """A part of the kernels."""
+    """Inlined: empties a hash table."""
     for i in range(places * 4):
         table[i] = 0
 
@@ -209,7 +209,8 @@ def _lower_unique_rows(node: Node) -> Lowering:
 
 
 def _lower_unique_along(b: Any, node: Node) -> Sequence[Value]:
-    """Of a vector its elements; else the slices are rows, and those that differ are gathered."""
+    """Unique elements of a vector; else slices along the axis, taken as rows, of which the distinct
+    ones are gathered."""
     x = node.inputs[0]
     axes = constant_ints(node, 1)
     axis = axes[0] % x.type.rank if axes else 0

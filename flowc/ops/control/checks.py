@@ -1,4 +1,4 @@
-"""Checks: the run fails where a condition does not hold, or what is needed is at fault."""
+"""Checks: ops that end the run with an error where a condition does not hold."""
 
 from __future__ import annotations
 

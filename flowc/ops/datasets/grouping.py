@@ -43,7 +43,7 @@ def _held(element: Element) -> Element:
     return tuple([kept(array) for array in element])
 
 
-class _Window(HostDataset):
+class _WindowDataset(HostDataset):
     """For each window and each component a dataset."""
 
     def __init__(self, given: Given, names: tuple[str, str, str]) -> None:
@@ -65,7 +65,7 @@ class _Window(HostDataset):
 class _Windows(OneByOne):
     where = ("_items", "_buffer", "_more")
 
-    def __init__(self, window: _Window, items: Items) -> None:
+    def __init__(self, window: _WindowDataset, items: Items) -> None:
         self._window, self._items = window, items
         self._buffer: list[Element] = []
         self._kept = Kept("a window of a dataset")
@@ -242,7 +242,7 @@ def _captures(*names: str) -> tuple[str, str]:
 define_dataset(
     f"WindowDataset({_INPUT}, size: i64, shift: i64, stride: i64, drop_remainder: bool; {STATED},"
     f" {METADATA})",
-    lambda n: _Window(n, ("size", "shift", "stride")),
+    lambda n: _WindowDataset(n, ("size", "shift", "stride")),
 )
 _inputs, _attrs = _captures("key_func", "reduce_func", "window_size_func")
 define_dataset(

@@ -24,8 +24,8 @@ from flowc.ops.datasets.dataset import (
     the_value,
 )
 from flowc.ops.datasets.mapping import ARGUMENTS, Applied
-from flowc.ops.datasets.parallel import Prefetch
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
+from flowc.ops.datasets.threads.prefetch import Prefetch
 
 
 def opened(
@@ -146,7 +146,7 @@ class _Interleaved(OneByOne):
         super().move(position, run)
 
     def _begin(self, run: HostRun) -> bool:
-        """Opens the next dataset, if there is one, in the place at hand."""
+        """Opens the next dataset at the current position of the cycle; False where none is left."""
         element = one(self._items, run) if self._more else None
         if element is None:
             self._more = False

@@ -30,8 +30,8 @@ from flowc.ops.datasets.dataset import (
     the_value,
 )
 from flowc.ops.datasets.mapped import MappedItems
-from flowc.ops.datasets.parallel import MOST_THREADS, Parallel
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
+from flowc.ops.datasets.threads.parallel import MOST_THREADS, Parallel
 
 AUTOTUNE = -1
 ARGUMENTS = "Targuments: list(type) >= 0"

@@ -39,7 +39,7 @@ METADATA = 'metadata: string = ""'
 
 
 class Given:
-    """What a node gives: its inputs by the names of the signature, and its attrs as plain values:
+    """The inputs of a dataset's node by the names of its signature, and its attrs as plain values:
     dtypes and functions by their names."""
 
     def __init__(

@@ -167,7 +167,7 @@ def _dtype_of(array: Array) -> str:
 
 
 def _deserialize(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
-    """Of several rows one sparse tensor with as many dimensions before."""
+    """Serialized sparse tensors as one, which has in front the dimensions that count them."""
     rows = held(inputs[0])
     outer = rows.shape[:-1]
     if rows.shape[-1:] != (PARTS,):

@@ -20,7 +20,7 @@ from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Extracted, Native
 from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims
-from flowc.ops.kernels import box_samples as kernels
+from flowc.ops.kernels.image import box_samples as kernels
 from flowc.ops.random.candidates import words_of
 from flowc.ops.random.stateful import drawing
 from flowc.ops.random.stateless import need_dims, stateless_random_get_key_counter

@@ -18,7 +18,7 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.kernels import colors as kernels
+from flowc.ops.kernels.image import colors as kernels
 from flowc.ops.math.elementwise import widened
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims
 from flowc.ops.image.detection import box_overlap
-from flowc.ops.kernels import combined_suppression as kernels
+from flowc.ops.kernels.image import combined_suppression as kernels
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node

@@ -20,7 +20,7 @@ from flowc.ir.lowering import Native, own_class
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.kernels import crop_gradients as kernels
+from flowc.ops.kernels.image import crop_gradients as kernels
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
@@ -146,7 +146,7 @@ def _boxes_reference(
 
 
 def crop_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    """Of a CropAndResize: no gradient flows into images of integers."""
+    """The gradient of CropAndResize. Images of integers have none."""
     image, boxes, box_ind, _ = node.inputs
     method, of_image = node.attrs["method"], None
     if image.dtype in (dtypes.f16, dtypes.f32, dtypes.f64):

@@ -18,7 +18,7 @@ from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims
-from flowc.ops.kernels import detection as kernels
+from flowc.ops.kernels.image import detection as kernels
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -215,8 +215,8 @@ def _kept(
     *thresholds: np.ndarray,
     pad_to_max_output_size: bool = False,
 ) -> list[np.ndarray]:
-    """Indices and scores of the boxes kept, and their number. `thresholds`: of overlaps and of
-    scores, and the sigma; those that a form lacks are neutral."""
+    """Indices and scores of the boxes kept, and their number. `thresholds`: those of overlap and
+    score, and the sigma; those that a version of the op lacks have no effect."""
     neutral = (None, _lowest(scores.dtype), f32(0))
     given = (*(t.astype(scores.dtype) for t in thresholds), *neutral[len(thresholds) :])
     kept, kept_scores = _suppress(overlap_of, scores, int(limit), *given)

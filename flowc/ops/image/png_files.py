@@ -93,8 +93,8 @@ def _shallow_pixels(
 
 
 def _with_channels(pixels: Array, channels: int, clear: Array | None, depth: int) -> Array:
-    """Of gray, gray with alpha, RGB or RGBA pixels those channels that are wanted. An alpha that
-    the file has not is the largest number of its depth, as in TensorFlow."""
+    """The wanted channels of pixels that are gray, gray with alpha, RGB or RGBA. An alpha that the
+    file has not is the largest number of its depth, as in TensorFlow."""
     count = pixels.shape[2]
     if channels in (0, count):
         return pixels

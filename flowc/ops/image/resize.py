@@ -19,7 +19,7 @@ from flowc.ir.op import Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, Gradient, GradientBuilder
 from flowc.ops.image.crop_gradients import crop_gradient
-from flowc.ops.kernels import resize as kernels
+from flowc.ops.kernels.image import resize as kernels
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
@@ -176,7 +176,8 @@ def _bilinear_reference(
 def _blended(
     x: np.ndarray, rows: Sequence[np.ndarray], columns: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Of images [..., height, width, channels], between the neighbours of places."""
+    """Bilinear interpolation of images [..., height, width, channels] between neighbouring rows and
+    columns."""
     (top, bottom, down), (left, right, across) = rows, columns
     across, down = across[:, None], down[:, None, None]
     upper, lower = x[..., top, :, :], x[..., bottom, :, :]

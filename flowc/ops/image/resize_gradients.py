@@ -25,7 +25,7 @@ from flowc.ops.image.resize import (
     nearest_indices,
     new_size,
 )
-from flowc.ops.kernels import resize_gradients as kernels
+from flowc.ops.kernels.image import resize_gradients as kernels
 from flowc.ops.math.elementwise import wide_dtype
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.image.resize import REAL, new_size
-from flowc.ops.kernels import scaling as kernels
+from flowc.ops.kernels.image import scaling as kernels
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder

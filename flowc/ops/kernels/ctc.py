@@ -64,7 +64,7 @@ def best_labels(
 
 
 def log_sum(a: Any, b: Any) -> Any:
-    """A part of the kernel: the logarithm of a sum of two numbers given by theirs."""
+    """Inlined: the logarithm of a sum of two numbers given by theirs."""
     high = a if a > b else b
     low = b if a > b else a
     found = high
@@ -77,7 +77,7 @@ def insert(
     made: Any, made_of: Any, made_letter: Any, made_total: Any, place: int,
     entry: int, of: int, letter: int, total: Any,
 ) -> None:  # fmt: skip
-    """A part of the kernel: puts a leaf in the making where its total belongs among those before
+    """Inlined: puts a leaf in the making where its total belongs among those before
     `place`, which is free."""
     at = place
     while at > 0 and made_total[at - 1] < total:
@@ -93,7 +93,7 @@ def insert(
 
 
 def log_of_sum(inputs: Any, at: int, classes: int) -> Any:
-    """A part of the kernel: the logarithm of the sum of the exponentials of a step's logits."""
+    """Inlined: the logarithm of the sum of the exponentials of a step's logits."""
     top = f64(inputs[at])
     for k in range(classes):
         top = f64(inputs[at + k]) if f64(inputs[at + k]) > top else top
@@ -109,7 +109,7 @@ def keep_leaves(
     new_total: Any, new_blank: Any, new_ended: Any,
     made: Any, made_of: Any, made_letter: Any, made_total: Any,
 ) -> int:  # fmt: skip
-    """A part of the kernel: leaves that stay as they are, in the order of the step before."""
+    """Inlined: leaves that stay as they are, in the order of the step before."""
     filled = 0
     for i in range(size):
         leaf = leaves[i]
@@ -135,7 +135,7 @@ def grow_leaves(
     letter: Any, child: Any, sibling: Any, alive: Any, total: Any, blank: Any,
     made: Any, made_of: Any, made_letter: Any, made_total: Any,
 ) -> int:  # fmt: skip
-    """A part of the kernel: leaves that are one label longer, as far as they are among the best."""
+    """Inlined: leaves that are one label longer, as far as they are among the best."""
     for i in range(size):
         leaf = leaves[i]
         if total[leaf] <= f64(-1e300) or (
@@ -168,7 +168,7 @@ def plant_root(
     leaves: Any, parent: Any, letter: Any, child: Any, sibling: Any, alive: Any, total: Any,
     blank: Any, ended: Any,
 ) -> None:  # fmt: skip
-    """A part of the kernel: the empty path is the only leaf."""
+    """Inlined: the empty path is the only leaf."""
     leaves[0] = 0
     parent[0] = -1
     letter[0] = -1
@@ -183,7 +183,7 @@ def plant_root(
 def entry_of(
     of: int, label: int, used: int, parent: Any, letter: Any, child: Any, sibling: Any
 ) -> tuple[int, int]:
-    """A part of the kernel: the child of an entry for a label, made where there is none; and how
+    """Inlined: the child of an entry for a label, made where there is none; and how
     many entries there are."""
     entry = child[of]
     while entry >= 0 and letter[entry] != label:
@@ -204,7 +204,7 @@ def take_made(
     alive: Any, total: Any, blank: Any, ended: Any, new_blank: Any, new_ended: Any,
     made: Any, made_of: Any, made_letter: Any, made_total: Any,
 ) -> int:  # fmt: skip
-    """A part of the kernel: what was made in a step becomes the leaves; how many entries there
+    """Inlined: what was made in a step becomes the leaves; how many entries there
     are."""
     for i in range(filled):
         entry = made[i]
@@ -225,7 +225,7 @@ def take_made(
 def write_path(
     leaf: int, path: int, steps: int, parent: Any, letter: Any, labels: Any, counts: Any
 ) -> None:
-    """A part of the kernel: the labels from the root to a leaf."""
+    """Inlined: the labels from the root to a leaf."""
     entry = leaf
     before = -1
     length = 0

@@ -22,7 +22,7 @@ WHOLE = False  # of whole numbers: quotients are cut off towards 0
 OVERLAPPING = False  # windows hold the first place of the next one, too
 
 
-# -- parts of kernels
+# -- functions that kernels inline
 
 
 def window_end(places: Any, at: int, size: int) -> int:

@@ -26,7 +26,7 @@ LARGE = 4.5e15
 
 
 def by_series(a, x):
-    """A part of the kernel: the series 1 + x / (a + 1) + ..., and its derivative."""
+    """Inlined: the series 1 + x / (a + 1) + ..., and its derivative."""
     r = a
     term = f64(1)
     total = f64(1)
@@ -49,7 +49,7 @@ def by_series(a, x):
 
 
 def by_fraction(a, x):
-    """A part of the kernel: the continued fraction, and its derivative."""
+    """Inlined: the continued fraction, and its derivative."""
     y = 1 - a
     z = x + y + 1
     c = f64(0)

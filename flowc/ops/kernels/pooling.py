@@ -223,8 +223,8 @@ def max_pool_with_argmax(
     kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
     include_batch: int, begin: int, end: int,
 ) -> None:  # fmt: skip
-    """Of images also the flat position of each maximum: the first of equals. A NaN wins only as the
-    first."""
+    """Max pooling of images, and the flat position of each maximum: the first of equals. A NaN wins
+    only as the first."""
     for row in range(begin, end):
         oh = row % out_h
         batch = row // out_h

@@ -31,7 +31,7 @@ INTEGER, FLOAT, WIDE_FLOAT = 0, 1, 2
 
 
 def write_times(text: Any, at: int, character: int, count: int) -> int:
-    """A part of the kernel: a character so many times; where the text goes on."""
+    """Inlined: a character so many times; where the text goes on."""
     for _ in range(count):
         text[at] = character
         at += 1
@@ -39,7 +39,7 @@ def write_times(text: Any, at: int, character: int, count: int) -> int:
 
 
 def rows_at(e: int, s0: int, s1: int, s2: int, s3: int, s4: int, s5: int, s6: int) -> int:
-    """A part of the kernel: how many rows begin, and as many end, before element e."""
+    """Inlined: how many rows begin, and as many end, before element e."""
     count = 0
     for axis in range(7):
         size = (
@@ -52,7 +52,7 @@ def rows_at(e: int, s0: int, s1: int, s2: int, s3: int, s4: int, s5: int, s6: in
 
 
 def write_integer(text: Any, at: int, value: Any) -> int:
-    """A part of the kernel."""
+    """Inlined: writes an integer in decimals at `at`; where the text goes on."""
     rest = u64(value)
     if value < 0:
         rest = u64(u64(0) - rest)
@@ -73,7 +73,7 @@ def write_integer(text: Any, at: int, value: Any) -> int:
 
 
 def write_float(text: Any, at: int, element: Any) -> int:
-    """A part of the kernel."""
+    """Inlined: writes a float with as few digits as read back; where the text goes on."""
     value = f64(element)
     place = offset(text, at)
     length = format_float(place, FEW_DIGITS, value)

@@ -36,7 +36,7 @@ WIDE = False
 STRIDE = 256
 
 
-# -- parts of kernels
+# -- functions that kernels inline
 
 
 def philox_words(key: Any, counter: Any, step: Any) -> Any:
@@ -151,8 +151,9 @@ def normals(bits: Any, normals: Any, pairs: int, begin: int, end: int) -> None:
 def truncate(
     key: Any, counter: Any, _first: Any, normals: Any, groups: int, begin: int, end: int
 ) -> None:
-    """In each group of what four words make, four numbers or two, those nearer to 0 than 2, then
-    such ones of later counters."""
+    """Truncated normals. A group is what four random words give: four f32 numbers, or two f64. Of
+    each group, kernel `normals` made the first draws: those that are nearer to 0 than 2 move to the
+    front, and draws with later counters fill up the rest."""
     size = 2 if WIDE else 4
     last = end * UNIT if end * UNIT < groups else groups
     for group in range(begin * UNIT, last):
@@ -205,7 +206,7 @@ def permutation(bits: Any, _count: Any, order: Any, count: int, begin: int, end:
 
 
 def mixed_half(x: Any, half: Any, mask: Any) -> Any:
-    """A part of the kernels: what Simon makes of one half of a block."""
+    """Inlined: the round function of the block cipher Simon, of one half of a block."""
     by_one = u64(u64(x << u64(1)) | u64(x >> u64(half - u64(1))))
     by_two = u64(u64(x << u64(2)) | u64(x >> u64(half - u64(2))))
     by_eight = u64(u64(x << u64(8)) | u64(x >> u64(half - u64(8))))

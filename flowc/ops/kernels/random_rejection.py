@@ -45,13 +45,13 @@ MOST_TRIES = 1000
 
 
 def uniform_f64(w0: Any, w1: Any) -> Any:
-    """A part of the kernels: a number in [0, 1) of two words."""
+    """Inlined: a number in [0, 1) of two words."""
     word = (u64(w0 & u32(0xFFFFF)) << u64(32)) | u64(w1)
     return bits_f64(u64(word | u64(0x3FF0000000000000))) - f64(1)
 
 
 def next_uniform(key: Any, counter: Any, step: int, held: int, first: Any) -> Any:
-    """A part of the kernels: a number in [0, 1), and what the next one is drawn from: the counter's
+    """Inlined: a number in [0, 1), and what the next one is drawn from: the counter's
     step, how many numbers are held, and the one that is. Numbers come in pairs, of which the second
     one is taken first."""
     u = first
@@ -170,7 +170,7 @@ def poisson(
 
 
 def stirling_tail(k: Any) -> Any:
-    """A part of the kernels: what Stirling's formula for the logarithm of k! leaves."""
+    """Inlined: what Stirling's formula for the logarithm of k! leaves."""
     n = k + 1
     if k <= 9:
         tail = lgamma_f64(n) - (k + f64(0.5)) * log_f64(n) + n - f64(0.9189385332046727)
@@ -244,13 +244,13 @@ def binomial(
 
 
 def uniform_f32(word: Any) -> Any:
-    """A part of the kernels: a number in [0, 1) of one word."""
+    """Inlined: a number in [0, 1) of one word."""
     return f64(bits_f32(u32((word & u32(0x7FFFFF)) | u32(0x3F800000))) - f32(1))
 
 
 def four_numbers(w0: Any, w1: Any, w2: Any, w3: Any, normal: Any) -> Any:
-    """A part of the kernels: what four words are, uniform or normal numbers: four, or two where
-    they are wide."""
+    """Inlined: uniform or normal numbers from four random words: four f32, or two f64 (then c and d
+    are 0)."""
     a = f64(0)
     b = f64(0)
     c = f64(0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def sift_down(
     values: Any, indices: Any, out: int, at: int, size: int, value: Any, index: int
 ) -> None:
-    """A part of the kernel: children that are worse than (value, index) move up, and it takes the
+    """Inlined: children that are worse than (value, index) move up, and it takes the
     place that they leave."""
     while 2 * at + 1 < size:
         child = 2 * at + 1

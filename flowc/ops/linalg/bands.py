@@ -18,7 +18,7 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.kernels import bands as kernels
+from flowc.ops.kernels.linalg import bands as kernels
 from flowc.ops.linalg import matrices
 from flowc.ops.linalg.matrices import Array, by_matrix, stack_of, wide
 
@@ -159,8 +159,8 @@ def _infer_product(c: Inference) -> Dims:
 
 
 def _build_product(b: Builder, node: Node) -> Value:
-    """Of rows: upper times the next one, main times its own, lower times the one before. What
-    stands in the bands beside rows that there are not is not read."""
+    """The product of a tridiagonal matrix and `x`. Row i of the result is lower[i] x[i-1] + main[i]
+    x[i] + upper[i] x[i+1]; lower[0] and the last element of upper are not read."""
     upper, main, lower, x = node.inputs
     rank = x.type.rank
 

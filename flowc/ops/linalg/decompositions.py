@@ -21,7 +21,7 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.kernels import orthogonal as kernels
+from flowc.ops.kernels.linalg import orthogonal as kernels
 from flowc.ops.linalg import matrices
 from flowc.ops.linalg.matrices import Array, stack_of, times, turned, wide
 
@@ -270,7 +270,8 @@ def _self_adjoint(x: Array, *, compute_v: bool) -> list[Array]:
 
 
 def _self_adjoint_gradient(b: GradientBuilder, node: Forward, de: Any, dv: Any) -> Any:
-    """Of the whole matrix: the lower triangle gets what flows to both."""
+    """The gradient of SelfAdjointEigV2. Only the lower triangle is read, so it gets the gradients
+    of both triangles."""
     x = node.inputs[0]
     de = matrices.real_part(b, de)
     if node.attrs["compute_v"]:

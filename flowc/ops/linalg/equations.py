@@ -19,7 +19,7 @@ from flowc.ir.lowering import Decompose, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.kernels import factorizations as kernels
+from flowc.ops.kernels.linalg import factorizations as kernels
 from flowc.ops.linalg import matrices
 from flowc.ops.linalg.factorizations import solved
 from flowc.ops.linalg.matrices import Array, stack_of, times, turned, wide
@@ -241,7 +241,8 @@ def _least_squares(matrix: Array, rhs: Array, strength: Array, *, fast: bool) ->
 
 
 def _least_squares_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Sequence[Any]:
-    """Of the fast path: through the factor of the normal equations."""
+    """The gradient of the fast path of MatrixSolveLs, through the Cholesky factor of the normal
+    equations."""
     a, y, strength = node.inputs
     dims = b.dims_of(a)
     shape = None if dims is None else dims[-2:]

@@ -19,7 +19,7 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.kernels import factorizations as kernels
+from flowc.ops.kernels.linalg import factorizations as kernels
 from flowc.ops.linalg import matrices
 from flowc.ops.linalg.matrices import Array, by_matrix, stack_of, times, turned, wide
 
@@ -128,7 +128,8 @@ define(
 
 
 def factored(x: Array) -> tuple[Array, Array, float]:
-    """L and U in one, the order of the rows, and its sign."""
+    """LU factorization with partial pivoting: one array that holds L below its diagonal and U from
+    there on, the permutation of the rows, and its sign."""
     a, order, sign = x.copy(), np.arange(len(x)), 1.0
     for k in range(len(a)):
         size = np.abs(a[k:, k].real) + np.abs(a[k:, k].imag)

@@ -45,7 +45,7 @@ def square_dims(c: Inference) -> Dims:
 
 
 def solution_dims(c: Inference) -> Dims:
-    """Of equations: matrices in input 0, right sides in input 1."""
+    """The dims of the solution of linear equations: matrices in input 0, right sides in input 1."""
     need_matrix(c, 0)
     need_matrix(c, 1)
     if c.rank(0) != c.rank(1):

@@ -19,8 +19,8 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.kernels import exponential as exponentials
-from flowc.ops.kernels import schur as kernels
+from flowc.ops.kernels.linalg import exponential as exponentials
+from flowc.ops.kernels.linalg import schur as kernels
 from flowc.ops.linalg import matrices
 from flowc.ops.linalg.decompositions import turned_up
 from flowc.ops.linalg.matrices import Array, by_matrix, stack_of, times, wide

@@ -23,7 +23,7 @@ from flowc.ir.extraction import Bound, DenseItems, Extractor, ListValue, Ragged,
 from flowc.ir.mark_access import CLEARED, UNWRITTEN, WRITTEN
 from flowc.ir.op import Attrs
 from flowc.ir.types import Dims
-from flowc.ops.lists.dense_lists import outside_array, plain
+from flowc.ops.lists.list_faults import escaped, outside_array
 from flowc.ops.lists.list_marks import read_fault
 from flowc.ops.lists.list_operations import (
     element_at,
@@ -96,7 +96,7 @@ def _write(x: Extractor, handle: Bound, index: Value, value: Value) -> None:
     contents = _typed_for(x, array, contents, index, value.dims[index.type.rank :])
     flags = {"array": array.name, "add": array.info["adds"]}
     marks, place = x.b.list_mark(_marks_of(contents), index, **flags)
-    name = plain(plain(array.name))
+    name = escaped(escaped(array.name))
     unlike = (
         f"TensorArray {name}: Could not aggregate to TensorArray index {{at}} because the existing "
         "shape is {one} but the new input shape is {other}."
@@ -117,7 +117,8 @@ def _check_written_dtype(contents: ListValue, value: Value) -> None:
 def _typed_for(
     x: Extractor, array: Resource, contents: ListValue, index: Value, given: Dims
 ) -> ListValue:
-    """The contents as ones that take elements of the dims given."""
+    """The contents, converted so that elements with the dims `given` can be written. Raises
+    `InvalidArgumentError` where these do not fit the array's element shape."""
     held: Partial = contents.partial if contents.element is None else contents.element
     alike = contents.uniform or complete(contents.partial) is not None
     if not fits(held if alike else contents.partial, given):

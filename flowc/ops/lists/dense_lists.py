@@ -23,6 +23,14 @@ from flowc.ir.mark_access import UNWRITTEN, MarkAccess
 from flowc.ir.op import define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.kernels.status import fail
+from flowc.ops.lists.list_faults import (
+    FULL,
+    escaped,
+    get_fault,
+    numbered,
+    set_fault,
+    unequal_sizes,
+)
 
 # -- new lists, of other lengths
 
@@ -137,7 +145,6 @@ list_resize = define(
 # element at all was written then, and only a run can tell.
 
 
-FULL = "Tried to push item into a full list list size: {a} max_num_elements: {b}"
 LIMIT = -1  # how many elements a list may have, -1 for any number: the compiler gives it
 
 
@@ -176,27 +183,12 @@ def _width(dims: Dims) -> Dim:
     return product(dims[1:])
 
 
-def _unequal(array: str = "") -> str:
-    """What is wrong with an element that has more or fewer numbers than those of a list, or of the
-    TensorArray named."""
-    if not array:
-        return (
-            "Tried to set a tensor with incompatible shape to a list: it has {a} numbers, and the"
-            " elements of the list have {b}"
-        )
-    return (
-        f"TensorArray {array}: Could not write to TensorArray index {{c}} because the value has"
-        " {a} numbers, which is incompatible with the TensorArray's inferred element shape, of {b}"
-        " (consider setting infer_shape=False)."
-    )
-
-
 def _lower_append(node: Node) -> Lowering:
     held, value = (v.dims for v in node.inputs)
     return Native(
         list_append_kernel,
         arguments=(held[0], _width(held), _width(node.output.dims), product(value)),
-        errors=(_unequal(), FULL),
+        errors=(unequal_sizes(), FULL),
         constants={"LIMIT": node.attrs["limit"]},
         updates=0,
         moves=True,
@@ -268,7 +260,7 @@ def _set(
     array: str,
     add: bool,
 ) -> np.ndarray:
-    _check_range(index, len(buffer), _set_fault(message, plain(array), index.ndim))
+    _check_range(index, len(buffer), set_fault(message, escaped(array), index.ndim))
     result = _room_for(buffer, value.shape[index.ndim :])
     for at in np.ndindex(index.shape):
         place = int(index[at])
@@ -289,39 +281,6 @@ def _check_range(index: np.ndarray, rows: int, message: str) -> None:
             raise InvalidArgumentError(message.format(value=at, extent=rows))
 
 
-def outside_array(name: str, rank: int) -> str:
-    """What TensorFlow says of a write outside of a TensorArray, at an index or a vector of them."""
-    if rank:
-        return "Max scatter index must be < array size ({value} vs. {extent})"
-    return (
-        f"TensorArray {name}: Tried to write to index {{value}} but array is not resizeable and"
-        " size is: {extent}"
-    )
-
-
-def plain(name: str) -> str:
-    """A name as it stands in a message whose braces are places for numbers."""
-    return name.replace("{", "{{").replace("}", "}}")
-
-
-MODIFY = "Trying to modify element {value} in a list with {extent} elements."
-ACCESS = "Trying to access element {value} in a list with {extent} elements."
-
-
-def _set_fault(message: str, array: str, rank: int) -> str:
-    return message or (outside_array(array, rank) if array else MODIFY)
-
-
-def _get_fault(message: str, array: str) -> str:
-    read = "Tried to read from index {value} but array size is: {extent}"
-    return message or (read if array else ACCESS)
-
-
-def numbered(message: str) -> str:
-    """A message of an index and its limit as kernels have it."""
-    return message.format(value="{a}", extent="{b}")
-
-
 def _set_arguments(node: Node, index: Dims, value: Dims) -> tuple[Dim, ...]:
     """rows, held, width, given, count"""
     held, out = node.inputs[0].dims, node.output.dims
@@ -329,8 +288,8 @@ def _set_arguments(node: Node, index: Dims, value: Dims) -> tuple[Dim, ...]:
 
 
 def _set_message(node: Node) -> str:
-    array = plain(plain(node.attrs["array"]))
-    return _set_fault(node.attrs["message"], array, node.inputs[1].type.rank)
+    array = escaped(escaped(node.attrs["array"]))
+    return set_fault(node.attrs["message"], array, node.inputs[1].type.rank)
 
 
 list_set = define(
@@ -342,7 +301,7 @@ list_set = define(
     lowering=lambda node: Native(
         list_set_kernel,
         arguments=_set_arguments(node, node.inputs[1].dims, node.inputs[2].dims),
-        errors=(_unequal(plain(node.attrs["array"])), numbered(_set_message(node))),
+        errors=(unequal_sizes(escaped(node.attrs["array"])), numbered(_set_message(node))),
         constants={"ADD": int(node.attrs["add"])},
         updates=0,
         moves=not node.attrs["add"],
@@ -372,7 +331,7 @@ def _infer_get(c: Inference) -> Dims:
 def _lower_get(node: Node) -> Lowering:
     buffer, index = node.inputs
     rank = index.type.rank
-    message = _get_fault(node.attrs["message"], node.attrs["array"])
+    message = get_fault(node.attrs["message"], node.attrs["array"])
 
     def read(k: Any, at: tuple[Dim, ...]) -> Any:
         place = k.checked_index(k.load(1, at[:rank]), buffer.dims[0], message)
@@ -382,7 +341,7 @@ def _lower_get(node: Node) -> Lowering:
 
 
 def _get(buffer: np.ndarray, index: np.ndarray, *, message: str, array: str) -> np.ndarray:
-    _check_range(index, len(buffer), _get_fault(message, array))
+    _check_range(index, len(buffer), get_fault(message, array))
     return np.asarray(buffer[index.astype(np.int64)])
 
 

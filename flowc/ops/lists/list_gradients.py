@@ -121,12 +121,12 @@ LIST_GRADIENTS: dict[str, Gradient] = {
 
 
 def taken_optional(b: GradientBuilder, node: Forward, *dys: Any) -> Any:
-    """Of an OptionalGetValue: the gradients of the components."""
+    """The gradient of OptionalGetValue: an optional of the gradients of the components."""
     return b.optional_from_value(*dys)
 
 
 def made_optional(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    """Of an OptionalFromValue."""
+    """The gradient of OptionalFromValue."""
     shapes = [b.dims_of(x) for x in node.inputs]
     types = [x.dtype for x in node.inputs]
     return b.optional_get_value(dy, output_types=types, output_shapes=shapes)

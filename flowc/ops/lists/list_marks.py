@@ -19,7 +19,7 @@ from flowc.ir.lowering import ByOneThread, Native, on_gpu
 from flowc.ir.mark_access import CLEARED, UNWRITTEN, WRITTEN, MarkAccess, Marks
 from flowc.ir.op import Attrs, define
 from flowc.ops.kernels.status import fail
-from flowc.ops.lists.dense_lists import outside_array, plain
+from flowc.ops.lists.list_faults import escaped, outside_array
 
 # Globals that the compiler gives to the kernels: whether an element must have been written, or must
 # not; the mark that it gets, if any (WRITTEN or CLEARED).
@@ -41,7 +41,7 @@ def fault_at(marks, at, rows):
 
 
 def mark_elements(marks, index, place, status, rows, count):
-    """A part of the kernels: checks elements one after another, and marks them."""
+    """Inlined: checks elements one after another, and marks them."""
     for i in range(count):
         place[i] = 0
     for i in range(count):
@@ -107,12 +107,12 @@ def _read_faults(name: str, shape: str) -> tuple[str, ...]:
 
 def read_fault(name: str, shape: str, number: int, index: object) -> str:
     """TensorFlow's message for a read: 0 outside, 1 twice, 2 of what was never written."""
-    return _read_faults(plain(name), shape)[number].format(a=index, b="")
+    return _read_faults(escaped(name), shape)[number].format(a=index, b="")
 
 
 def _faults(attrs: Attrs, rank: int) -> tuple[str, ...]:
     """What a run ends with: outside, cleared, not as needed. `rank`: of the index."""
-    name = plain(attrs["array"])
+    name = escaped(attrs["array"])
     return _write_faults(name, rank) if "add" in attrs else _read_faults(name, attrs["shape"])
 
 

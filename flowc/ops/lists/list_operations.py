@@ -37,8 +37,8 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.structures import Element, arranged, element_of, united
 from flowc.ir.types import Dims
-from flowc.ops.lists.dense_lists import FULL
 from flowc.ops.lists.host_variants import elements_summed
+from flowc.ops.lists.list_faults import FULL
 from flowc.ops.lists.list_values import (
     Faults,
     Partial,

@@ -22,7 +22,7 @@ from flowc.ir.op import define
 from flowc.ir.types import MOST_BYTES, Dims
 from flowc.ops.arrays.shapes import size_scalar
 from flowc.ops.kernels.status import fail
-from flowc.ops.lists.dense_lists import numbered
+from flowc.ops.lists.list_faults import numbered
 
 # Globals that the compiler gives to kernels: whether elements add up, and the most numbers that one
 # list can hold.

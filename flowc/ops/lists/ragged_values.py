@@ -165,8 +165,8 @@ def _completed(b: Builder, stated: Shape, found: Value) -> Dims:
 def ragged_element(
     b: Builder, held: Ragged, index: Value, faults: Faults, shape: Shape | None
 ) -> tuple[Value, Dim]:
-    """An element, and how many numbers the list holds without it, where it stands last. `shape`:
-    what the reader says of its dims."""
+    """The element at an index, and how many numbers the list has left without it, which is true of
+    the last element only. `shape`: what the reader says of its dims."""
     stated = _stated(held, shape)
     asked = b.sizes((held.flat.dims[0], *_minus_one_where_open(stated)), dtypes.i64)
     place = b.ragged_find(held.table, index, asked, message=faults.outside, unset=faults.unset)

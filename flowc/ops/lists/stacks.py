@@ -15,7 +15,7 @@ from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
 from flowc.ir.lowering import Extracted
 from flowc.ir.mark_access import CLEARED
 from flowc.ir.op import Attrs, define
-from flowc.ops.lists.dense_lists import plain
+from flowc.ops.lists.list_faults import escaped
 from flowc.ops.lists.list_operations import popped, pushed, with_element, zeros
 from flowc.ops.lists.list_values import (
     Faults,
@@ -68,7 +68,7 @@ def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     message = f"Stack[{stack.name}] is empty when calling Pop()."
     if contents.held is None or contents.rows == 0:
         raise InvalidArgumentError(message)
-    rest, item = popped(x, contents, Faults(plain(message)))
+    rest, item = popped(x, contents, Faults(escaped(message)))
     x.replace(stack, rest)
     if attrs["elem_type"] is dtypes.resource:
         return [_array_taken(x, stack, value_of(x, item))]

@@ -27,8 +27,8 @@ from flowc.ir.extraction import (
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims, shown_dims
-from flowc.ops.lists.dense_lists import ACCESS, MODIFY
 from flowc.ops.lists.list_concat import emit_concat
+from flowc.ops.lists.list_faults import ACCESS, MODIFY
 from flowc.ops.lists.list_gradients import LIST_GRADIENTS
 from flowc.ops.lists.list_operations import (
     element_at,

@@ -42,7 +42,7 @@ def _copies(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 def _sum_of_held(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    """Of variants: lists, or sparse matrices."""
+    """The sum of variants: lists, or sparse matrices."""
     of_matrices = isinstance(inputs[0], SparseMatrix)
     return (sum_of_matrices if of_matrices else sum_of_lists)(x, inputs, attrs)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 
 def transform_stage(a, b, c, d, cosines, sines, at, n, p, s):
-    """A part of the kernel: one factor p of a row from (a, b) to (c, d), real and imaginary parts;
+    """Inlined: one factor p of a row from (a, b) to (c, d), real and imaginary parts;
     s: the product of the factors before."""
     if p == 4:
         stage_of_four(a, b, c, d, cosines, sines, at, n, s)
@@ -102,7 +102,7 @@ def stage_of_four(a, b, c, d, cosines, sines, at, n, s):
 
 
 def smallest_factor(n):
-    """A part of the kernel."""
+    """Inlined: the radix of the next stage, which divides n: 4 before 2, n where it is prime."""
     p = 4 if n % 4 == 0 else 2
     while p * p <= n and n % p != 0:
         p += 1 if p == 2 else 2

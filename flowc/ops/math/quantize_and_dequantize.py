@@ -52,7 +52,7 @@ def _infer(c: Inference) -> Dims:
 
 
 def _check_range(b: Builder, low: Value, high: Value) -> None:
-    """Of ranges that are known, and of those that only the run knows."""
+    """Checks that low <= high: at once where both are constants, else by a check in the program."""
     least, most = low.constant, high.constant
     if least is None or most is None:
         b.check(b.less_equal(low, high), message=_WRONG_RANGE)

@@ -118,7 +118,8 @@ def _gradient_op(
 
 
 def _second_gradient(name: str, by_y: Callable[[GradientBuilder, Any, Any, Any], Any]) -> Gradient:
-    """Of such an op: `by_y(b, y, dy, g)` is the gradient of y, that of dy is the op itself."""
+    """The gradient of an op that computes a gradient from (y, dy). `by_y(b, y, dy, g)` is that of
+    y; that of dy is the op itself."""
 
     def product(b: GradientBuilder, y: Any, dy: Any, z: Any, g: Any) -> Sequence[Any]:
         y = conjugate(b, y)

@@ -33,8 +33,9 @@ Curvature = Callable[[GradientBuilder, Any, Any, Any], Any]
 def _gradient(
     name: str, tf: str, expr: Any, reference: Any, curvature: Curvature | None = None
 ) -> Op:
-    """Of (gradients, features or outputs), at one shape. `curvature(b, dy, x, g)`: the gradient of
-    the second input; without it the op has none, as in TensorFlow."""
+    """The op that computes the gradient of an activation. Its inputs, of one shape, are the
+    gradients, and the features or outputs. `curvature(b, dy, x, g)`: the gradient of the second
+    input; without it the op has none, as in TensorFlow."""
 
     def gradient(b: GradientBuilder, node: Forward, g: Any) -> Sequence[Any]:
         dy, x = node.inputs

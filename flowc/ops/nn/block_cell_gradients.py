@@ -178,7 +178,7 @@ def _emit_block(order: Sequence[str]) -> Callable[..., Sequence[Bound]]:
 
 
 def _of_peephole(b: Builder, of_gates: Value, place: int, states: Value) -> Value:
-    """Of the weights by which states were added to the gate at `place`."""
+    """The gradient of the peephole weights by which states were added to the gate at `place`."""
     part = b.slice(of_gates, (0, 0, states.dims[2] * place), states.dims)
     return b.sum(b.mul(part, states), np.arange(2, dtype=np.int32))
 
@@ -208,8 +208,8 @@ for _name, _tf, _order in (
 
 
 def block_gradient(b: GradientBuilder, node: Forward, *dys: Any) -> Any:
-    """Of both versions of BlockLSTM, as TensorFlow has it: by the gradient of the first one, though
-    the second one has its gates in another order, so that this is not its slope."""
+    """The gradient of both versions of BlockLSTM, as TensorFlow has it: by the op for the first
+    one, though the second one has its gates in another order, so that this is not its slope."""
     found = b.with_attrs_of(node, "block_lstm_grad", *node.inputs, *node.outputs, dys[1], dys[6])
     return None, *found
 

@@ -70,8 +70,8 @@ def _softmax_cross_entropy(features: np.ndarray, labels: np.ndarray) -> list[np.
 
 
 def _features_gradient(b: GradientBuilder, node: Forward, dloss: Any, dbackprop: Any) -> Any:
-    """Of the loss, whose gradient is the other output; and of that one, a softmax less labels,
-    where a second derivative flows into it."""
+    """The gradient of the logits: of the loss, whose gradient is the other output; and of that
+    output, a softmax less labels, where a second derivative flows into it."""
     dlogits = b.mul(b.expand_dims(dloss, np.int32(-1)), node.outputs[1])
     if b.is_zero(dbackprop):
         return dlogits

@@ -132,7 +132,7 @@ def _number(b: Builder, size: Dim) -> Value:
 
 
 def build_batch_norm(b: Builder, node: Node) -> Sequence[Value]:
-    """The outputs of a FusedBatchNorm; the third reserve space, where there is one, is of zeros."""
+    """The outputs of a FusedBatchNorm. FusedBatchNormV3 has one more, `reserve_space_3`: zeros."""
     outputs = _normalize(b, node.inputs[:5], node.attrs)
     if len(node.outputs) == 5:
         return outputs
@@ -195,7 +195,7 @@ def _normalized(
 def arrays_with_reserve(
     x: np.ndarray, scale: np.ndarray, *statistics: np.ndarray, **attrs: Any
 ) -> list[np.ndarray]:
-    """The same with the third reserve space."""
+    """`normalize_arrays` with the third reserve space."""
     found = normalize_arrays(x, scale, *statistics, **attrs)
     dims = reserve_dims(dtypes.as_dtype(x.dtype), x.ndim)
     return [*found, np.zeros(dims, scale.dtype)]

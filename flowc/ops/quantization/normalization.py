@@ -33,7 +33,8 @@ def _infer_batch_norm(c: Inference) -> list[Dims]:
 
 
 def _batch_norm(k: Any, operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
-    """In whole numbers, but for what one channel is multiplied by and moved by."""
+    """Batch normalization in integers: x * scale + offset. The scale and offset of each channel are
+    computed in f32 and quantized."""
     kind = dtypes.i32
     ends = k.const(-_REACH, dtypes.f32), k.const(_REACH, dtypes.f32)
     x, mean, variance, beta, gamma = (from_steps(k, *operands[3 * i : 3 * i + 3]) for i in range(5))

@@ -81,7 +81,8 @@ def _infer_dequantize(c: Inference) -> Dims:
 
 
 def _along(k: Any, end: Any, x: Any, axis: int) -> Any:
-    """The end of a range, one for each index along an axis, beside the elements."""
+    """The end of a range, reshaped to broadcast against `x`: it has one element for each index
+    along `axis`, or is a scalar where that is -1."""
     if axis < 0:
         return end
     return k.reshape(end, [d if i == axis else 1 for i, d in enumerate(k.dims(x))])

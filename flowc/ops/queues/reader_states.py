@@ -292,7 +292,7 @@ class _ByteWindow:
         self._to_drop += count
 
     def first(self, count: int, behind: int) -> bytes | None:
-        """So many bytes; None where they, and those that must be behind them, are not there."""
+        """The next `count` bytes; None where fewer than these and `behind` more are left."""
         while (missing := self._at + self._to_drop + count + behind - len(self._bytes)) > 0:
             if not self._fill(missing):
                 return None

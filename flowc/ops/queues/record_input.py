@@ -89,7 +89,8 @@ class RecordInput:
                 self._records.close()
 
     def _drawn(self) -> Generator[bytes]:
-        """Of a buffer that is filled first, one after another, and another one in its place."""
+        """Draws records from a buffer that is filled first; the next record takes the place of
+        each."""
         for epoch in count(1):
             with closing(self._epoch(epoch)) as records:
                 first = next(records, None)

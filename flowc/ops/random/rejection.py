@@ -247,7 +247,8 @@ def _seeded_reference(draw: str) -> Callable[..., Array]:
 
 
 def _gamma_gradient(i: int) -> Callable[..., Any]:
-    """Of the parameters, input `i`: what each number changes with its own, added up."""
+    """The gradient of the parameters, input `i`: the derivatives of the numbers that were drawn
+    with each, added up."""
 
     def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
         alpha = node.inputs[i]

@@ -47,7 +47,7 @@ def _infer(c: Inference) -> Dims:
 
 
 def _running_sums(b: Builder, logits: Value) -> Value:
-    """Of the probabilities, which are not normalised, row by row."""
+    """Running sums of the unnormalised probabilities in each row."""
     wide = logits if logits.type.dtype is dtypes.f64 else b.cast(logits, DstT=dtypes.f64)
     finite = b.is_finite(wide)
     axis = b.const(np.int32(1))

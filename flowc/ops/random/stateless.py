@@ -256,7 +256,8 @@ def _numbers(draw: str, key: Array, counter: Array, dims: Array, dtype: DType, r
 
 
 def _reference(draw: str, keyed: bool) -> Callable[..., Array]:
-    """Of shape, key, counter and algorithm, or of shape and seeds; then what the numbers are in."""
+    """A reference whose inputs are shape, key, counter and algorithm (`keyed`), or shape and seeds;
+    then the bounds of the numbers, if any."""
 
     def drawn(shape: Array, *given: Array, dtype: DType) -> Array:
         key, counter = given[:2] if keyed else _key_of_seeds(given[0])

@@ -243,8 +243,8 @@ def _stateless(shape: Array, seed: Array, *given: Array) -> Array:
 
 
 def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    """Of the numbers at equal shares of the distribution (Figurnov, Mohamed and Mnih, "Implicit
-    reparameterization gradients", 2018)."""
+    """The gradient of the numbers at fixed values of the cumulative distribution (Figurnov, Mohamed
+    and Mnih, "Implicit reparameterization gradients", 2018)."""
     mean, deviation, low, high = node.inputs[2:]
     at, least, most = (b.real_div(b.sub(v, mean), deviation) for v in (node.output, low, high))
 

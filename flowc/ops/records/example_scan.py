@@ -141,7 +141,7 @@ class _ScannedMessages:
         return found, counts
 
     def indices(self, count: int) -> Array:
-        """Of the next so many values of sparse features."""
+        """The indices [count, 2] of the next `count` values of sparse features."""
         start = self._pairs
         self._pairs += count
         return self._indices[2 * start : 2 * self._pairs].reshape(count, 2).copy()

@@ -94,7 +94,7 @@ class Values:
         return found
 
     def positions(self) -> tuple[Array, Array]:
-        """Of each value, the number of its feature and the place in it."""
+        """For each value the number of its feature, and its position in the feature."""
         rows = np.repeat(np.arange(len(self.counts)), self.counts)
         starts = np.cumsum(self.counts) - self.counts
         return rows, np.arange(len(self.flat)) - np.repeat(starts, self.counts)
@@ -177,7 +177,8 @@ def padded(values: Values, shape: Sequence[int], default: Array, fault: Fault) -
 
 
 def filled_up(values: Values, shape: Sequence[int], default: Array) -> Array:
-    """`padded`, of features that each are a number of such elements."""
+    """The features as one tensor [features, elements, *shape], filled up with the default. The
+    values of each feature are a whole number of elements."""
     size, count, longest = math.prod(shape), len(values.counts), values.longest
     found = np.empty((count, longest // size if size else 0, *shape), values.flat.dtype)
     if default.size:

@@ -62,7 +62,7 @@ class Steps:
     counts: Array
 
     def positions(self) -> tuple[Array, Array]:
-        """Of each step, the number of its example and its place in it."""
+        """For each step the number of its example, and its position in the example."""
         return Values(np.empty(int(self.counts.sum())), self.counts).positions()
 
 

@@ -54,7 +54,7 @@ BLOCK, IS_LONG = 128, False
 
 
 def arg_by_lanes(x, axis, output, scratch, count, inner, begin, end, lane, lanes):
-    """The same by lanes, each of which takes one of so many neighbours."""
+    """`arg_kernel` by the lanes of a GPU, each of which takes every `lanes`-th element."""
     values = as_elem_pointer(scratch)
     places = as_i64_pointer(offset(scratch, lanes * 8))
     for position in range(begin, end):

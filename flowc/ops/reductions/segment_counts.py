@@ -26,7 +26,7 @@ def _known(b: Builder, ids: Value) -> bool:
 
 
 def _count(x: Extractor, ids: Value) -> Value:
-    """One more than the last id, after that has been checked."""
+    """The number of segments: one more than the last id, which is checked to be >= 0."""
     b, (n,) = x.b, ids.dims
     zero, one = (b.const(np.int64(k)) for k in (0, 1))
     behind_none = b.concat(
@@ -66,7 +66,7 @@ def counted_segments(fold: str) -> Emit:
 
 
 def counted_sparse_segments(fold: str) -> Emit:
-    """`on_data` of the sparse segment op that folds rows so."""
+    """The `on_data` of SparseSegmentSum and its like. `fold`: "sum", "mean" or "sqrt_n"."""
 
     def emit(x: Extractor, inputs: Sequence[Value], attrs: Any) -> tuple[Value, ...]:
         b, (data, indices, ids) = x.b, inputs

@@ -37,7 +37,7 @@ _FLOAT = "{f32, f64, bf16, f16}"
 
 
 def check_segment(ids, row, rows, segments, status):
-    """A part of the kernels: segments are in order, and in range. Of two faults it reports the one
+    """Inlined: segments are in order, and in range. Of two faults it reports the one
     that a walk from segment to segment meets first."""
     if row > 0 and ids[row] < ids[row - 1]:
         status[0] = 2
@@ -50,7 +50,7 @@ def check_segment(ids, row, rows, segments, status):
 
 
 def fold(out, at, value):
-    """A part of the kernels: NaN loses to the next value, as in (a > b ? a : b)."""
+    """Inlined: NaN loses to the next value, as in (a > b ? a : b)."""
     if FOLD == 1:
         out[at] *= value
     elif FOLD == 2:
@@ -118,7 +118,7 @@ def segment_kernel(data, ids, out, status, rows, width, segments, begin, end):
 
 
 def refuse_segment(row, segment, segments, columns, status):
-    """A part of the kernels: `columns` are those of ids that are a matrix, else 0."""
+    """Inlined: `columns` are those of ids that are a matrix, else 0."""
     if columns > 0:
         fail(status, 1, row // columns, segment, row % columns)
     else:
@@ -303,15 +303,16 @@ def _lower_unsorted(fold: str) -> Callable[[Node], Lowering]:
 
 
 def _out_of_range(rank: int, segments: Dim) -> str:
-    """The text for ids of that rank: {a} is the row, {b} the id, and {c} the column of a matrix, of
-    others the number of segments."""
+    """The message for an id out of range. `rank`: that of the ids. {a} is the row, {b} the id, {c}
+    the column where ids are a matrix, else the number of segments."""
     place = {0: "", 1: "[{a}]", 2: "[{a},{c}]"}.get(rank, "[..]")
     limit = segments if isinstance(segments, int) else "num_segments" if rank == 2 else "{c}"
     return f"segment_ids{place} = {{b}} is out of range [0, {limit})"
 
 
 def _narrow_extremum(b: Any, node: Node, fold: str) -> Value:
-    """Folded as f32, but a segment never holds less (more) than what the dtype can start from."""
+    """A maximum (minimum) of narrow numbers, folded as f32. Empty segments hold the least
+    (greatest) number of the narrow dtype, and no segment holds less (more)."""
     data, *rest = node.inputs
     dtype = data.type.dtype
     wide = b.emit(node.op, [b.cast(data, DstT=dtypes.f32), *rest], node.attrs).output

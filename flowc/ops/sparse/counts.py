@@ -135,7 +135,8 @@ host_op(
 def _sparse_counts(
     rows: Iterator[tuple[int, int, Any]], count: int, flat: bool, dtype: DType, settings: Any
 ) -> list[Array]:
-    """(row, number, weight) of each number as a sparse tensor of sums."""
+    """Adds up the weights of equal numbers in each row: the indices, sums and shape of a sparse
+    tensor [rows, numbers]. `rows`: (row, number, weight) of every element."""
     least, most, binary = settings
     sums: dict[tuple[int, int], Any] = {}
     largest = 0

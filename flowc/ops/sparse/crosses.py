@@ -22,8 +22,8 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import held, scalar_of, vector_of
 from flowc.ir.inference import Inference
 from flowc.ir.types import Dims
-from flowc.ops.arrays.ragged import check_splits
 from flowc.ops.host_ops import host_op
+from flowc.ops.ragged.ragged_tensors import check_splits
 from flowc.ops.strings.hashes import fingerprints, sip_hashes
 from flowc.ops.strings.string_values import check_count
 
@@ -138,7 +138,8 @@ Ways = Sequence[Any]  # one value of each column
 def _crossed(
     columns: Sequence[Rows], one: Callable[[Ways], Any], dtype: DType
 ) -> tuple[Array, list[int], list[int]]:
-    """The crosses, the rows that have any, and how many each of these has."""
+    """The feature crosses of all rows one after another (`one` makes each from a value of every
+    column); the numbers of the rows that have any; and how many each of these has."""
     crossed = sorted(set.intersection(*map(set, columns))) if columns else []
     lengths = [math.prod(len(column[row]) for column in columns) for row in crossed]
     check_count(sum(lengths), "crosses")

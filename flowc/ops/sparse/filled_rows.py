@@ -92,7 +92,7 @@ host_op(
 
 
 def _fill_ragged_rows(inputs: Sequence[Any], dtypes: Sequence[DType]) -> list[Array]:
-    """The same of values that are told by the numbers of their rows."""
+    """Fills rows that have no value, of values that are given with the numbers of their rows."""
     rows, values, count, default = inputs
     if np.ndim(values) != 1 or np.shape(rows) != np.shape(values):
         raise InvalidArgumentError(

@@ -46,7 +46,8 @@ def _matrix(x: Extractor, bound: Bound, dtype: DType | None = None) -> SparseMat
 
 
 def _made(x: Extractor, places: Value, values: Value, shape: Value) -> SparseMatrix:
-    """Of tensors that may come from a stranger's model. Places are checked where they are used."""
+    """A sparse matrix of tensors, which may come from an untrusted model: indices are checked where
+    they are used."""
     if (len(places.dims), len(values.dims), len(shape.dims)) != (2, 1, 1):
         raise InvalidArgumentError(
             "a sparse matrix is made of indices that are a matrix, values and a shape that are "
@@ -142,7 +143,8 @@ def _to_sparse(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
 
 
 def _components(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    """Of one matrix of the batch: where its rows begin, the columns and the values."""
+    """The CSR components of one matrix of the batch: where its rows begin, the columns and the
+    values."""
     matrix = _matrix(x, inputs[0], attrs["type"])
     places, values, _ = matrix.elements
     dims = _dims(x, matrix)

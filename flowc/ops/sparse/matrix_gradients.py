@@ -62,8 +62,9 @@ def _at_places_of(b: GradientBuilder, matrix: Any, dense: Any, dtype: DType) -> 
 
 
 def _mat_mul(b: GradientBuilder, node: Forward, dy: Any) -> Sequence[Any]:
-    """Of C = A B: dy B* and A* dy, where * is the conjugate transpose, transposed back where an
-    operand was transposed. Of the first only the elements at the places of A are computed."""
+    """The gradients of C = A B: dy B* and A* dy, where * is the conjugate transpose, transposed
+    back where an operand was transposed. Of the first only the elements at the places of A are
+    computed."""
     matrix, right = node.inputs
     rank = b.rank_of(right)
     swap = np.array([*range(rank - 2), rank - 1, rank - 2], np.int32)

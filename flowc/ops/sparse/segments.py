@@ -219,7 +219,7 @@ def _define(fold: str, tf_name: str) -> None:
 
 
 def _infer_rows(c: Inference) -> list[Dims]:
-    """The dims where only the rows are given that have a gradient."""
+    """The dims of a sparse gradient: of the rows that have one, and of their indices."""
     _check_rows(c)
     c.need_size(3)
     count = c.fresh("unique", c.dims(1)[0])

@@ -45,7 +45,8 @@ def _check_places(places: Any, shape: tuple[int, ...]) -> None:
 def _product(
     a_indices: Any, a_values: Any, a_shape: Any, b: Any, *, adjoint_a: bool, adjoint_b: bool
 ) -> Any:
-    """Of what has a place: what has none makes no NaN of an infinite number."""
+    """The product, of the elements that are stored alone: a zero that is not makes no NaN of an
+    infinity in b."""
     _check_places(a_indices, tuple(a_shape))
     rows, columns = a_indices.T[::-1] if adjoint_a else a_indices.T
     values, dense = (a_values.conj() if adjoint_a else a_values), (b.conj().T if adjoint_b else b)

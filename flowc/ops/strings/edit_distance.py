@@ -43,7 +43,7 @@ NORMALIZE = 0
 
 
 def run_end(places: Any, begin: int, count: int) -> int:
-    """A part of the kernel: where the run of equal places ends that begins at `begin`."""
+    """Inlined: where the run of equal places ends that begins at `begin`."""
     end = begin
     while end < count and places[end] == places[begin]:
         end += 1
@@ -53,7 +53,7 @@ def run_end(places: Any, begin: int, count: int) -> int:
 def levenshtein(
     row: Any, hypothesis: Any, truth: Any, first: int, size: int, start: int, length: int
 ) -> int:
-    """A part of the kernel: the distance of hypothesis[first:][:size] and truth[start:][:length].
+    """Inlined: the distance of hypothesis[first:][:size] and truth[start:][:length].
     `row` has room for one number more than the truth is long."""
     for j in range(length + 1):
         row[j] = j

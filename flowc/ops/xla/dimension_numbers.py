@@ -126,7 +126,7 @@ class SliceNumbers:
         )  # fmt: skip
 
     def kept(self, rank: int) -> Numbers:
-        """The operand's axes that a slice has, in order."""
+        """The axes of the operand that are axes of a slice, in order."""
         return tuple(a for a in range(rank) if a not in self.dropped and a not in self.batch)
 
     def places(self, index_rank: int) -> Numbers:

@@ -144,7 +144,7 @@ def _scale(low: float, high: float) -> tuple[Array, Array]:
 
 
 def _build_words(b: Builder, node: Node) -> Value:
-    """The highest bits of a word are the first number."""
+    """Four 8-bit numbers of each word, that of the highest bits first, scaled to the range."""
     (words,) = node.inputs
     numbers: list[Value] = []
     for shift in (24, 16, 8, 0):

@@ -126,7 +126,8 @@ define(
 
 @dataclass(frozen=True, slots=True)
 class _Geometry:
-    """Of each spatial dimension; `pads` are negative where the image is cut."""
+    """A convolution's geometry, an entry for each spatial dimension; `pads` are negative where the
+    image is cut."""
 
     strides: tuple[int, ...]
     pads: tuple[tuple[int, int], ...]

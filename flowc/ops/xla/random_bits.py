@@ -40,7 +40,7 @@ def _infer(c: Inference) -> list[Dims]:
 
 
 def _word_dtype(dtype: DType) -> DType:
-    """A number of 8 bits is the end of a word."""
+    """The dtype of the words that numbers are made of: of a u32, 8-bit numbers are the low bits."""
     return dtypes.u32 if dtype.size == 1 else dtype
 
 

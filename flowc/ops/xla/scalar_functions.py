@@ -109,8 +109,8 @@ _CHANGES = {
 def change_elements(
     x: Extractor, function: Any, held: Value, places: Value, updates: Value
 ) -> Value:
-    """A tensor with the function's value of old and new elements at places, one row of `places`
-    after another; rows that begin with -1 are left out."""
+    """The tensor `held` in which each place (a row of `places`) becomes function(old element,
+    update), one row after another. Rows that begin with -1 are left out."""
     b, kind = x.b, held.type.dtype
     depth = places.dims[1]
     assert isinstance(depth, int)

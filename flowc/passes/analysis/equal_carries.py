@@ -14,7 +14,7 @@ from flowc.passes.merge_duplicates import work_of
 
 
 def equal_carries(body: Computation, start: Sequence[Value]) -> dict[int, int]:
-    """Of the carried values those that always equal an earlier one.
+    """The carried values of a loop that always equal an earlier one: position -> position.
 
     Values that start equal are taken to stay equal until the body computes them otherwise.
     """

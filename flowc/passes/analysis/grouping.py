@@ -217,7 +217,7 @@ class Grouping:
         return [v.node for v in node.inputs if v.node in self.floating]
 
     def _needs(self, node: Node) -> list[Node]:
-        """The nodes that stand before a node."""
+        """The nodes that a node reads or waits for."""
         return [*self.sources(node), *node.after]
 
     def _read_by(self, node: Node) -> Iterator[Node]:

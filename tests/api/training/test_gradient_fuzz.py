@@ -30,11 +30,11 @@ from gradient_programs import (
     points,
 )
 from ir_reference import reference_results
+from tensor_types import tensor_type
 
 import flowc
 from flowc.errors import InvalidArgumentError
 from flowc.extract.program import extract_program
-from flowc.ir.types import tensor_type
 from flowc.proto.graph_pb2 import GraphDef
 
 HERE = Path(__file__).parents[2] / "recorded" / "gradient_fuzz.npz"

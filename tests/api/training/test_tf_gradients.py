@@ -15,11 +15,11 @@ from api_program import digest, outcome, run_snippet
 from ir_reference import reference_results
 from snippets.api_snippets import Snippet
 from snippets.gradient_snippets import GRADIENT_SNIPPETS
+from tensor_types import tensor_type
 
 import flowc
 from flowc.api.training.registration import GRADIENTS
 from flowc.extract.program import extract_program
-from flowc.ir.types import tensor_type
 from flowc.ops import tf_names
 
 RECORDED: dict[str, Any] = json.loads(

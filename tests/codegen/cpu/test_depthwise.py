@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from compiled_source import Compiled
 from contraction_kernels import Window, assert_close, axis_sizes, reference_conv, shape_for, values
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.cpu.depthwise import (
@@ -23,7 +24,6 @@ from flowc.codegen.cpu.depthwise import (
 from flowc.codegen.cpu.tiles import TileShape
 from flowc.ir.builder import Builder
 from flowc.ir.dims import parse_dim
-from flowc.ir.types import tensor_type
 
 
 @lru_cache(maxsize=64)

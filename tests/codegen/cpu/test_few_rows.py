@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from compiled_source import Compiled
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.cpu.contractions.cluster import contraction_launches
@@ -15,7 +16,6 @@ from flowc.codegen.cpu.tile_sums import CACHE_LINE
 from flowc.codegen.kernels.kernel import Launch
 from flowc.ir.builder import Builder
 from flowc.ir.dims import Dim, symbol
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from calls.op_calls import CONV, reference
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
@@ -18,7 +19,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
 from flowc.ir.lowering import Convolution
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
 

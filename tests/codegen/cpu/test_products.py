@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from compiled_source import Compiled
 from contraction_kernels import assert_close, shape_for, values
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.cpu.blocked import Argument, counts_of_rows
@@ -43,7 +44,6 @@ from flowc.codegen.llvm.vector_ir import Routine
 from flowc.ir.builder import Builder
 from flowc.ir.dims import Dim, symbol
 from flowc.ir.lowering import Convolution
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from ir_reference import reference_results
 from partitions import PartitionedProgram
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
@@ -21,7 +22,6 @@ from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 
 TARGET = Options(target="x86-64-v3")

@@ -11,6 +11,7 @@ import pytest
 from fused_text import assert_text_compiles_back
 from partitions import PartitionedProgram, bits
 from plan_memory import check_memory, plan_without_code
+from tensor_types import tensor_type
 
 import flowc as tf
 from flowc import dtypes
@@ -22,7 +23,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import symbol
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 

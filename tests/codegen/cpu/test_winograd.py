@@ -11,6 +11,7 @@ from calls.op_calls import reference
 from compiled_ir import plain_spec
 from compiled_source import Compiled
 from numpy.lib.stride_tricks import sliding_window_view
+from tensor_types import tensor_type
 
 import flowc
 import flowc_runtime
@@ -31,7 +32,6 @@ from flowc.ir.computation import Computation
 from flowc.ir.dims import Dim, symbol
 from flowc.ir.lowering import Convolution
 from flowc.ir.op import op_named
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
 

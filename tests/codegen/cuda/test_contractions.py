@@ -12,6 +12,7 @@ import pytest
 from devices.device_launches import assembled, cuda_target
 from devices.simt_grid import HostGrid
 from ir_reference import reference_results
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.cuda import contractions
@@ -24,7 +25,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Symbol, evaluate, symbol, symbols_of
 from flowc.ir.op import op_named
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 

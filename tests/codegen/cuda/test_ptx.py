@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from devices.device_launches import assembled, cuda_target, device_launches, example, fused
 from op_cases import TESTED, plain_cases
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.cuda.images import device_text
@@ -30,7 +31,6 @@ from flowc.codegen.link.jit import engine_of
 from flowc.codegen.target import made_anew
 from flowc.codegen.targets import target_named
 from flowc.ir.builder import Builder
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 

@@ -29,6 +29,7 @@ from op_cases import (
     reference,
 )
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.cuda.kernel import DeviceKernel
@@ -39,7 +40,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.op import Op, op_named
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 from flowc.run.executable import open_program

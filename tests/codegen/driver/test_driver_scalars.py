@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ir_reference import reference_results
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.program import Stages
@@ -16,7 +17,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.op import op_named
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
 

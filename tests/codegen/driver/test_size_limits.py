@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from compiled_ir import GROWING, NESTED, Compiled
+from tensor_types import tensor_type
 
 from flowc.codegen.driver.size_limits import BEYOND, WORD, SizeLimits
 from flowc.ir.builder import Builder
 from flowc.ir.dims import Dim, maximum, symbol
-from flowc.ir.types import MOST_BYTES, tensor_type
+from flowc.ir.types import MOST_BYTES
 
 N, M = symbol("n"), symbol("m")
 

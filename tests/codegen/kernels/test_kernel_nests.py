@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from calls.op_examples import Case, cases_of
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.cpu.numba_source import NumbaSource
@@ -40,7 +41,7 @@ from flowc.ir.dims import symbol
 from flowc.ir.inference import NeedsContent
 from flowc.ir.op import Op
 from flowc.ir.scalar import PRIMITIVES
-from flowc.ir.types import TensorType, tensor_type
+from flowc.ir.types import TensorType
 from flowc.ops import all_ops
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES
@@ -13,7 +14,6 @@ from flowc.codegen.kernels.cost import cost_of_node
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
 from flowc.ir.scalar import DIVIDED, PRIMITIVES
-from flowc.ir.types import tensor_type
 
 
 def node_of(emit: Callable[..., Any], count: int, dtype: dtypes.DType = dtypes.f32) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_evaluation import apply_op, run_nodes
+from tensor_types import tensor_type
 from value_gradients import ValueGradients
 
 from flowc import dtypes
@@ -20,7 +21,6 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import symbol
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, call_reference, op_named
-from flowc.ir.types import tensor_type
 from flowc.ops import all_ops
 from flowc.ops.gradients import input_gradients
 from flowc.ops.math import (

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
@@ -16,7 +17,6 @@ from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
 

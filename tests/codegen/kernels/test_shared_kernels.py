@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ir_reference import reference_results
+from tensor_types import tensor_type
 
 import flowc as tf
 from flowc import dtypes
@@ -35,7 +36,6 @@ from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
 

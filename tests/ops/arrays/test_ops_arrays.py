@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from node_evaluation import apply_op, evaluate_node
 from op_tolerances import NO_KERNEL
+from tensor_types import tensor_type
 
 import flowc
 from flowc.errors import FlowcError, InvalidArgumentError, ShapeError, UnsupportedError
@@ -19,7 +20,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.dims import Symbol, evaluate, expression, lone_symbol, symbol
 from flowc.ir.op import op_named
-from flowc.ir.types import tensor_type
 from flowc.ir.verifier import verify
 from flowc.ops.arrays.shapes import known_elements
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from tensor_types import tensor_type
 
 import flowc as tf
 from flowc import dtypes
 from flowc.extract.program import extract
-from flowc.ir.types import tensor_type
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import flowc as tf
-from flowc.ops.datasets import parallel
+from flowc.ops.datasets.threads import parallel
 
 
 def _taken_ahead(monkeypatch: pytest.MonkeyPatch, size: int, batch: int) -> int:

@@ -14,7 +14,7 @@ from PIL import Image
 import flowc as tf
 from flowc import compiler
 from flowc.ops.datasets import mapped
-from flowc.ops.datasets.parallel import Pace
+from flowc.ops.datasets.threads.pace import Pace
 
 SIZE = 80  # of a result, which takes more than what is worth a place of its own
 

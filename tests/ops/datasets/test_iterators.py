@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import flowc as tf
-from flowc.ops.datasets import parallel
+from flowc.ops.datasets.threads import pace
 
 Dataset = tf.data.Dataset
 LIMIT = 60  # seconds that a test waits for what should come at once
@@ -32,7 +32,7 @@ def workers() -> list[str]:
 @pytest.fixture(autouse=True)
 def always_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads for whatever may have some."""
-    monkeypatch.setattr(parallel, "LONG", -1.0)
+    monkeypatch.setattr(pace, "LONG", -1.0)
 
 
 def pipeline(slow: Callable[[Any], Any]) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from flowc.ops.datasets import parallel
 from flowc.ops.datasets.dataset import Trials
-from flowc.ops.datasets.parallel import LONG, LOSSES, PAUSE, SAMPLE, STAY, TRIAL, Pace
+from flowc.ops.datasets.threads import pace
+from flowc.ops.datasets.threads.pace import LONG, LOSSES, PAUSE, SAMPLE, STAY, TRIAL, Pace
 
 LEAD = 4
 
@@ -23,7 +23,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    monkeypatch.setattr(parallel, "time", found)
+    monkeypatch.setattr(pace, "time", found)
     return found
 
 

@@ -16,10 +16,10 @@ from iterator_states import rest, resumed, states
 import flowc as tf
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostRun
-from flowc.ops.datasets import parallel
 from flowc.ops.datasets.dataset import ElementList, Inner, IterationContext
 from flowc.ops.datasets.files import FileItems
 from flowc.ops.datasets.positions import position_bytes, position_of
+from flowc.ops.datasets.threads import pace
 from flowc.records.byte_stream import PIECE, ByteStream
 
 RECORDED = json.loads((Path(__file__).parents[2] / "recorded" / "iterator_states.json").read_text())
@@ -37,8 +37,8 @@ def test_an_iterator_goes_on_where_it_was_saved(name: str, tmp_path: Path) -> No
 def test_what_threads_have_ready_is_saved(
     count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel, "LONG", -1.0)  # threads from the first elements on
-    monkeypatch.setattr(parallel, "SAMPLE", 0)
+    monkeypatch.setattr(pace, "LONG", -1.0)  # threads from the first elements on
+    monkeypatch.setattr(pace, "SAMPLE", 0)
     left, again = resumed(tf, "parallel_chain", f"{tmp_path}/", count)
     elements = [[2 * k + 1, 2 * k + 3] for k in range(0, 30, 2)]
     assert [values for _, values, _ in left] == elements[count:]

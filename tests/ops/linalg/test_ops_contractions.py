@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from calls.op_calls import CONV, axes, both, floats, infer, reference
 from ir_reference import reference_results
+from tensor_types import tensor_type
 
 from flowc.errors import ShapeError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node
 from flowc.ir.dims import symbol
 from flowc.ir.lowering import Convolution, MatMul
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.decompose import decompose
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_types import tensor_type
 
 import flowc as tf
 from flowc.dtypes import f32
@@ -13,7 +14,6 @@ from flowc.errors import ShapeError
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
 from flowc.ir.op import call_reference, op_named
-from flowc.ir.types import tensor_type
 
 SCALARS = "fake_quant_with_min_max_vars"
 CHANNELS = "fake_quant_with_min_max_vars_per_channel"

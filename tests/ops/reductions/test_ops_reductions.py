@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from calls.op_calls import axes, both, floats, infer, reference
 from node_evaluation import plain_kernel
+from tensor_types import tensor_type
 
 import flowc
 from flowc.errors import FlowcError, ShapeError
@@ -20,7 +21,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
 from flowc.ir.lowering import Native
 from flowc.ir.op import op_named
-from flowc.ir.types import tensor_type
 
 NAN, INF = np.nan, np.inf
 F32_MAX = np.finfo(np.float32).max

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from node_evaluation import apply_op
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.op import call_reference
-from flowc.ir.types import tensor_type
 from flowc.ops import op_named
 
 CONV = {"strides": (1, 1, 1, 1), "padding": "VALID"}

@@ -11,12 +11,13 @@ import random
 from collections.abc import Sequence
 
 import numpy as np
+from tensor_types import tensor_type
 
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Symbol, expression, fresh_symbol, symbol
 from flowc.ir.op import op_named
-from flowc.ir.types import TensorType, tensor_type
+from flowc.ir.types import TensorType
 
 ROWS, WIDTH = 4, 5
 VECTOR = tensor_type("f32", (symbol("len"),))

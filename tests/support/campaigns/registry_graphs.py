@@ -20,6 +20,7 @@ import numpy as np
 from calls.op_examples import Case, cases_of
 from op_cases import TESTED, is_constant
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART, ORDINARY_NUMBERS_ALONE
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.dtypes import DType
@@ -28,7 +29,6 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import Elementwise, Reduction, View
 from flowc.ir.op import Op, call_reference
-from flowc.ir.types import tensor_type
 
 WEIGHTS: dict[DType, int] = {
     dtypes.f32: 12, dtypes.i32: 4, dtypes.f64: 3, dtypes.bool_: 3, dtypes.f16: 2, dtypes.bf16: 2,

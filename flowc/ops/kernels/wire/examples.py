@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     u64: Any = None
 
 
-# -- parts of kernels
+# -- functions that kernels inline
 
 
 def read_varint(data: Any, at: int, stop: int) -> Any:

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     u64: Any = None
 
 
-# -- parts of kernels
+# -- functions that kernels inline
 
 
 def checksum(data: Any, tables: Any, at: int, stop: int) -> int:
-    """Of the bytes, masked. `tables`: what a byte adds, for the eight places in a word."""
+    """The masked CRC-32C of bytes. `tables`: what a byte adds, for each of the eight places in a
+    word."""
     crc = i64(0xFFFFFFFF)
     while at + 8 <= stop:
         low = tables[7 * 256 + ((crc ^ data[at]) & 255)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowc.ops.kernels.orthogonal import reflect_rows, reflection, write_column
+from flowc.ops.kernels.linalg.orthogonal import reflect_rows, reflection, write_column
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ CONSTANTS = {"EPSILON": EPSILON, "STEPS": STEPS, "ROOTS": ROOTS}
 
 
 def complex_root(x: Any) -> Any:
-    """A part of kernels: the square root with a real part that is not negative."""
+    """Inlined: the square root with a real part that is not negative."""
     size = root(norm(x))
     real = root((size + abs_f64(real_of(x))) * 0.5)
     found = x * elem(0)
@@ -52,7 +52,7 @@ def complex_root(x: Any) -> Any:
 
 
 def schur(a: Any, n: int, q: Any, v: Any, w: Any) -> int:
-    """A part of kernels: the matrix at `a` becomes T, the columns of Q rows of `q`. How many
+    """Inlined: the matrix at `a` becomes T, the columns of Q rows of `q`. How many
     eigenvalues were not found."""
     for i in range(n * n):
         q[i] = elem(0)
@@ -113,7 +113,7 @@ def schur(a: Any, n: int, q: Any, v: Any, w: Any) -> int:
 
 
 def wilkinson_shift(a: Any, n: int, high: int) -> Any:
-    """A part of kernels: the eigenvalue of the last 2 x 2 matrix that is nearer to its corner."""
+    """Inlined: the eigenvalue of the last 2 x 2 matrix that is nearer to its corner."""
     corner = a[high * n + high]
     product = a[(high - 1) * n + high] * a[high * n + high - 1]
     half = scaled(a[(high - 1) * n + high - 1] - corner, 0.5)
@@ -128,7 +128,7 @@ def wilkinson_shift(a: Any, n: int, high: int) -> Any:
 
 
 def chase(a: Any, q: Any, n: int, low: int, high: int, shift: Any) -> None:
-    """A part of kernels: one step of the QR iteration on the rows and columns low...high."""
+    """Inlined: one step of the QR iteration on the rows and columns low...high."""
     x = a[low * n + low] - shift
     y = a[(low + 1) * n + low]
     for k in range(low, high):
@@ -165,7 +165,7 @@ def chase(a: Any, q: Any, n: int, low: int, high: int, shift: Any) -> None:
 
 
 def is_finite(x: Any, at: int, count: int) -> int:
-    """A part of kernels."""
+    """Inlined: 1 where all elements are finite, else 0."""
     total = f64(0)
     for i in range(count):
         total = total + magnitude(x[at + i]) * 0
@@ -217,7 +217,7 @@ def eig(x: Any, values: Any, vectors: Any, scratch: Any, status: Any,
 
 
 def triangular_vector(t: Any, n: int, k: int, v: Any) -> None:
-    """A part of kernels: the eigenvector of T at its k-th eigenvalue."""
+    """Inlined: the eigenvector of T at its k-th eigenvalue."""
     own = t[k * n + k]
     largest = f64(0)
     for i in range(k + 1):
@@ -240,7 +240,7 @@ def triangular_vector(t: Any, n: int, k: int, v: Any) -> None:
 
 
 def triangular_root(t: Any, n: int) -> None:
-    """A part of kernels: T becomes its square root, column by column."""
+    """Inlined: T becomes its square root, column by column."""
     for j in range(n):
         t[j * n + j] = complex_root(t[j * n + j])
         for back in range(j):
@@ -252,7 +252,7 @@ def triangular_root(t: Any, n: int) -> None:
 
 
 def write_function(t: Any, q: Any, n: int, y: Any, at: int, work: Any) -> None:
-    """A part of kernels: Q T Q^H, where the columns of Q are rows."""
+    """Inlined: Q T Q^H, where the columns of Q are rows."""
     for i in range(n):
         for j in range(n):
             work[j] = elem(0)
@@ -339,7 +339,7 @@ def logarithm(x: Any, points: Any, weights: Any, y: Any, scratch: Any,
 
 
 def add_resolvent(t: Any, n: int, u: Any, weight: Any, total: Any, z: Any) -> None:
-    """A part of kernels: `total` plus weight times (1 + u T)^-1 T, column by column."""
+    """Inlined: `total` plus weight times (1 + u T)^-1 T, column by column."""
     for j in range(n):
         for back in range(j + 1):
             i = j - back

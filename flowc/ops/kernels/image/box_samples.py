@@ -29,7 +29,7 @@ LARGEST = 1000000000  # pixels of a side
 
 
 def nearest(x: Any) -> int:
-    """A part of the kernel: the nearest integer of a number of 0 and more, halves to even."""
+    """Inlined: the nearest integer of a number of 0 and more, halves to even."""
     whole = i64(x)
     rest = x - f32(whole)
     if rest > f32(0.5) or (rest == f32(0.5) and whole % 2 == 1):
@@ -38,7 +38,7 @@ def nearest(x: Any) -> int:
 
 
 def root_of(x: Any) -> Any:
-    """A part of the kernel: the square root of a number of 0 to 1e18, by Newton's way."""
+    """Inlined: the square root of a number of 0 to 1e18, by Newton's way."""
     wide = f64(x)
     found = wide + 1.0
     for _ in range(48):
@@ -49,7 +49,7 @@ def root_of(x: Any) -> Any:
 def draw_size(
     key: Any, counter: Any, at: int, height: int, width: int, least: Any, most: Any
 ) -> tuple[int, int, bool, int]:  # fmt: skip
-    """A part of the kernel: rows and columns of a part of the image, whether they are of the area
+    """Inlined: rows and columns of a part of the image, whether they are of the area
     that was asked for, and which word comes next."""
     rows = 0
     columns = 0
@@ -91,7 +91,7 @@ def shows_object(
     boxes: Any, objects: int, covered: Any, y: int, x: int, rows: int, columns: int,
     height: int, width: int,
 ) -> bool:  # fmt: skip
-    """A part of the kernel: whether enough of an object is in a part of the image."""
+    """Inlined: whether enough of an object is in a part of the image."""
     shown = objects == 0 and f32(rows * columns) / f32(height * width) >= covered
     for k in range(objects):
         first_row = i64(boxes[4 * k] * f32(height))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowc.ops.kernels.detection import extent_of, overlap_of
+from flowc.ops.kernels.image.detection import extent_of, overlap_of
 
 if TYPE_CHECKING:
     # Globals that the compiler gives to kernels.
@@ -35,7 +35,7 @@ def bytes_of_image(count: Any, entries: Any) -> Any:
 
 
 def rise(keys: Any, items: Any, first: int, hole: int, top: int, key: Any, item: Any) -> None:
-    """A part: puts an element into a heap (largest key first, from `first` on) at the hole, or as
+    """Inlined: puts an element into a heap (largest key first, from `first` on) at the hole, or as
     far above it as it belongs, at most at `top`."""
     while hole > top and keys[first + (hole - 1) // 2] < key:
         above = (hole - 1) // 2
@@ -47,7 +47,7 @@ def rise(keys: Any, items: Any, first: int, hole: int, top: int, key: Any, item:
 
 
 def settle(keys: Any, items: Any, first: int, top: int, size: int, key: Any, item: Any) -> None:
-    """A part: fills the hole at `top` with children down to a leaf, where the element then rises.
+    """Inlined: fills the hole at `top` with children down to a leaf, where the element then rises.
     Of children with equal keys the right one moves up."""
     hole = top
     while 2 * hole + 1 < size:
@@ -61,7 +61,7 @@ def settle(keys: Any, items: Any, first: int, top: int, size: int, key: Any, ite
 
 
 def swap(keys: Any, items: Any, i: int, j: int) -> None:
-    """A part."""
+    """Inlined: exchanges two elements."""
     key = keys[i]
     item = items[i]
     keys[i] = keys[j]
@@ -71,7 +71,7 @@ def swap(keys: Any, items: Any, i: int, j: int) -> None:
 
 
 def heap_sort(keys: Any, items: Any, first: int, last: int) -> None:
-    """A part: sorts a part of the arrays that would be split too often."""
+    """Inlined: sorts a part of the arrays that would be split too often."""
     size = last - first
     top = size // 2
     while top > 0:
@@ -89,7 +89,7 @@ def heap_sort(keys: Any, items: Any, first: int, last: int) -> None:
 
 
 def median_first(keys: Any, items: Any, first: int, last: int) -> None:
-    """A part: the median of three elements changes places with the first."""
+    """Inlined: the median of three elements changes places with the first."""
     a = first + 1
     b = first + (last - first) // 2
     c = last - 1
@@ -101,7 +101,7 @@ def median_first(keys: Any, items: Any, first: int, last: int) -> None:
 
 
 def divide(keys: Any, items: Any, first: int, last: int) -> int:
-    """A part: where the second half starts, after no key of the first is above the pivot's."""
+    """Inlined: where the second half starts, after no key of the first is above the pivot's."""
     median_first(keys, items, first, last)
     pivot = keys[first]
     low = first + 1
@@ -121,7 +121,7 @@ def divide(keys: Any, items: Any, first: int, last: int) -> int:
 
 
 def sort(keys: Any, items: Any, size: int, waiting: Any) -> None:
-    """A part: sorts by key, smallest first."""
+    """Inlined: sorts by key, smallest first."""
     depth = 0
     while size >> (depth + 1) > 0:
         depth += 1
@@ -159,7 +159,7 @@ def sort(keys: Any, items: Any, size: int, waiting: Any) -> None:
 
 
 def clipped(value: Any) -> Any:
-    """A part."""
+    """Inlined: the nearest number in [0, 1]."""
     below = f32(1) if f32(1) < value else value
     return f32(0) if below < f32(0) else below
 
@@ -169,7 +169,7 @@ def suppress_class(
     heap_box: Any, keys: Any, box_of: Any, first: int, label: int, entry: int, limit: int,
     count: int, classes: int, own: int,
 ) -> int:  # fmt: skip
-    """A part: the boxes of an image, `first` and the following, that one class keeps, best first,
+    """Inlined: the boxes of an image, `first` and the following, that one class keeps, best first,
     take its entries from `entry` on. How many these are."""
     size = 0
     for i in range(count):

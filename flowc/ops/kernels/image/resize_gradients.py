@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flowc.ir.lowering import ByColumns, on_gpu
-from flowc.ops.kernels.resize import cubic_taps, nearest_pixel, neighbours, steps
+from flowc.ops.kernels.image.resize import cubic_taps, nearest_pixel, neighbours, steps
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     as_i32_pointer: Any = None
 
 
-# -- parts of kernels
+# -- functions that kernels inline
 
 
 def scale_of(size: int, new: int, align: int) -> Any:
@@ -123,9 +123,9 @@ def stretch(
 def stretch_colors(
     x: Any, source: int, lows: Any, highs: Any, rights: Any, lines: Any, line: int, count: int
 ) -> None:
-    """The same for three channels, four elements side by side: the last ones are those of the next
-    pixel, which then writes them. So there is an element behind the last pixel of a line, and one
-    behind the row of the source."""
+    """`stretch` for three channels, four elements side by side: the last one is that of the next
+    pixel, which then writes it again. So there is an element behind the last pixel of a line, and
+    one behind the row of the source."""
     for column in range(count):
         low = source + lows[column]
         high = source + highs[column]
@@ -182,7 +182,7 @@ def resize_bilinear_pixels(
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     tile: int, begin: int, end: int,
 ) -> None:  # fmt: skip
-    """The same for pixels of the output, each by itself."""
+    """`resize_bilinear` with a step for each pixel of the output instead of each row."""
     if height < 1 or width < 1:
         fail(status, 1, height, width, 0)
         return

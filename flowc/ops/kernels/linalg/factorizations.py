@@ -30,7 +30,7 @@ CONSTANTS = {"PANEL": PANEL, "TILE": TILE}
 
 def subtract_rows(y: Any, to: int, width: int, x: Any, first: int, stride: int,
                   factors: Any, at: int, count: int) -> None:  # fmt: skip
-    """A part of kernels: from `width` elements at `y[to]`, `count` rows at `x[first]`, `stride`
+    """Inlined: from `width` elements at `y[to]`, `count` rows at `x[first]`, `stride`
     apart, each times its factor."""
     k = 0
     while k + 4 <= count:
@@ -53,7 +53,7 @@ def subtract_rows(y: Any, to: int, width: int, x: Any, first: int, stride: int,
 
 
 def factor_lu(a: Any, at: int, order: Any, place: int, n: int) -> Any:
-    """A part of kernels: the n x n matrix at `a[at]` becomes L below its diagonal and U from there
+    """Inlined: the n x n matrix at `a[at]` becomes L below its diagonal and U from there
     on; row i was row `order[place + i]`. Gives the sign of that order, and how many pivots are no
     more than zero."""
     sign = 1

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flowc.codegen.cpu.kernel_parts import kernel_source
+from flowc.codegen.cpu.kernel_inlining import kernel_source
 from flowc.errors import InternalError
 
 SCALE = 0  # a constant of kernels: what it is when they are made is given below
 
 
 def scaled(x: Any, i: int) -> Any:
-    """A part of one value."""
+    """Of one value."""
     product = x[i] * SCALE
     return product
 
@@ -43,7 +43,7 @@ def fill_scaled(x: Any, y: Any, begin: int, end: int) -> None:
         y[i] += scaled(x, i)
 
 
-def calls_parts(x: Any, y: Any, begin: int, end: int) -> None:
+def calls_others(x: Any, y: Any, begin: int, end: int) -> None:
     low, high = ends(begin - 2, end + 5, 6)
     fill_scaled(x, y, low, high)
     if high > low:
@@ -81,21 +81,21 @@ def without_result(x: Any, y: Any, begin: int, end: int) -> None:
     y[0] = fill(y, begin, end, 0)
 
 
-def test_a_kernel_with_its_parts_written_in_computes_what_it_says() -> None:
+def test_a_kernel_with_its_calls_inlined_computes_what_it_says() -> None:
     space: dict[str, Any] = {"SCALE": 3}
-    exec(kernel_source(calls_parts), space)
+    exec(kernel_source(calls_others), space)
     x, y = np.arange(6.0), np.full(6, -1.0)
-    space["calls_parts"](x, y, 1, 4)
+    space["calls_others"](x, y, 1, 4)
     assert y.tolist() == [6, 0, 12, 9, 12, 15]
 
 
-def test_no_call_of_a_part_is_left_and_every_call_has_its_own_variables() -> None:
-    source = kernel_source(calls_parts)
-    assert not any(f"{part}(" in source for part in ("scaled", "ends", "turned", "fill"))
+def test_no_call_is_left_and_every_call_has_its_own_variables() -> None:
+    source = kernel_source(calls_others)
+    assert not any(f"{name}(" in source for name in ("scaled", "ends", "turned", "fill"))
     assert len(set(re.findall(r"product__\d+", source))) == 2
 
 
-def test_a_kernel_without_parts_stays_as_it_is_written() -> None:
+def test_a_kernel_that_calls_none_stays_as_it_is_written() -> None:
     assert "# a remark" in kernel_source(calls_none)
 
 

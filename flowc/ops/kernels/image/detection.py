@@ -24,7 +24,7 @@ GIVEN = 0
 
 
 def extent_of(boxes: Any, at: int) -> tuple[Any, Any, Any, Any, Any]:
-    """A part of the kernels: the sides of a box, and its area."""
+    """Inlined: the sides of a box, and its area."""
     a0 = boxes[at]
     a1 = boxes[at + 1]
     a2 = boxes[at + 2]
@@ -40,7 +40,7 @@ def extent_of(boxes: Any, at: int) -> tuple[Any, Any, Any, Any, Any]:
 def overlap_of(
     top: Any, bottom: Any, left: Any, right: Any, area: Any, boxes: Any, other: int
 ) -> Any:
-    """A part of the kernels: intersection over union with the box that starts at `other`."""
+    """Inlined: intersection over union with the box that starts at `other`."""
     other_top, other_bottom, other_left, other_right, other_area = extent_of(boxes, other)
     overlap = f32(0)
     if not (area <= f32(0) or other_area <= f32(0)):
@@ -61,7 +61,7 @@ def weigh(
     box: int, score: Any, met: int, found: int, boxes: Any, kept: Any, count: int,
     iou_threshold: Any, lowest: Any, soft: bool, scale: Any,
 ) -> tuple[Any, bool]:  # fmt: skip
-    """A part of the kernel: the score of a candidate beside the boxes that were kept since it was
+    """Inlined: the score of a candidate beside the boxes that were kept since it was
     last weighed, the newest first; and whether it overlaps one too much."""
     dropped = False
     if not GIVEN:
@@ -89,7 +89,7 @@ def weigh(
 
 
 def sift_down(heap_score: Any, heap_box: Any, heap_met: Any, at: int, size: int) -> None:
-    """A part of the kernel: moves a candidate down to its place in the heap."""
+    """Inlined: moves a candidate down to its place in the heap."""
     score = heap_score[at]
     box = i64(heap_box[at])
     met = heap_met[at]

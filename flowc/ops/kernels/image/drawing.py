@@ -22,7 +22,7 @@ BILINEAR = 0
 
 
 def edge_of(place: Any, size: int) -> int:
-    """A part of the kernels: the pixel of a place in parts of an image. What no integer holds is
+    """Inlined: the pixel of a place in parts of an image. What no integer holds is
     far below 0, as on TensorFlow's processors."""
     at = place * f32(size - 1)
     found = i64(at) if abs(at) < f32(9e18) else -4611686018427387904
@@ -67,7 +67,7 @@ def draw_boxes(
 
 
 def inside_of(place: Any, size: int) -> Any:
-    """A part of the kernels: the place within an image that stands for one beyond its edges."""
+    """Inlined: the place within an image that stands for one beyond its edges."""
     last = f32(size - 1)
     found = place
     if FILL == 1 and size > 1:
@@ -91,7 +91,7 @@ def inside_of(place: Any, size: int) -> Any:
 
 
 def floor_of(x: Any) -> Any:
-    """A part of the kernels; of what no image has, something outside."""
+    """Inlined; of what no image has, something outside."""
     kept = x if abs(x) < f32(1e9) else f32(-1e9)
     whole = f32(i64(kept))
     whole = whole - f32(1) if whole > kept else whole
@@ -99,14 +99,14 @@ def floor_of(x: Any) -> Any:
 
 
 def rounded(x: Any) -> Any:
-    """A part of the kernels: halves go away from zero."""
+    """Inlined: halves go away from zero."""
     whole = floor_of(abs(x) + f32(0.5))
     whole = -whole if x < f32(0) else whole
     return whole
 
 
 def place_of(image: int, row: Any, column: Any, height: int, width: int) -> int:
-    """A part of the kernels: the number of a pixel, -1 outside."""
+    """Inlined: the number of a pixel, -1 outside."""
     found = -1
     if row >= f32(0) and row < f32(height) and column >= f32(0) and column < f32(width):
         found = (image * height + i64(row)) * width + i64(column)

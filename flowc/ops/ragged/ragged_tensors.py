@@ -45,7 +45,7 @@ def check_splits(splits: Array, count: int) -> None:
 
 
 def _rows(splits: Array) -> tuple[Array, Array]:
-    """Of each value, its row and its place there."""
+    """For each value its row, and its position in the row."""
     counts = np.diff(splits)
     return np.repeat(np.arange(len(counts)), counts), np.arange(splits[-1]) - np.repeat(
         splits[:-1], counts
@@ -150,7 +150,8 @@ def _infer_to_tensor(c: Inference) -> Dims:
 
 
 def _to_tensor_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    """The same op on the indices of the values tells where each went."""
+    """The gradient of RaggedTensorToTensor: the op, applied to the indices of the values, tells
+    where each value went."""
     shape, values, default, *partitions = node.inputs
     count = b.size_of(values, 0)
     inner = b.rank_of(values) - 1
@@ -260,7 +261,8 @@ def _infer_gather(c: Inference) -> list[Dims]:
 
 
 def _gather_gradient(b: GradientBuilder, node: Forward, *dys: Any) -> Any:
-    """The same op on the indices of the values tells which were read."""
+    """The gradient of RaggedGather: the op, applied to the indices of the values, tells which
+    values were read."""
     *splits, values, indices = node.inputs
     numbers = b.range(np.int32(0), b.size_of(values, 0), np.int32(1))
     *_, places = b.with_attrs_of(node, "ragged_gather", *splits, numbers, indices)

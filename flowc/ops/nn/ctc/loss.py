@@ -64,7 +64,7 @@ def softmax_of_row(
     inputs: Any, gradient: Any, logs: Any,
     row: int, length: int, steps: int, batch: int, classes: int,
 ) -> None:  # fmt: skip
-    """A part of the kernel: probabilities, in the gradient's place, and their logarithms."""
+    """Inlined: probabilities, in the gradient's place, and their logarithms."""
     for t in range(steps):
         at = (t * batch + row) * classes
         if t >= length:
@@ -84,7 +84,7 @@ def softmax_of_row(
 
 
 def forward(alpha: Any, logs: Any, path: Any, length: int, size: int, classes: int) -> None:
-    """A part of the kernel: log probabilities of having come to a place of the path by a step.
+    """Inlined: log probabilities of having come to a place of the path by a step.
     Places from which the end cannot be reached any more stay impossible."""
     none = f64(-1e301)
     blank = classes - 1
@@ -112,7 +112,7 @@ def forward(alpha: Any, logs: Any, path: Any, length: int, size: int, classes: i
 def step_back(
     beta: Any, after: Any, logs: Any, path: Any, t: int, length: int, size: int, classes: int
 ) -> None:  # fmt: skip
-    """A part of the kernel: log probabilities of reaching the end from a place at step t, by those
+    """Inlined: log probabilities of reaching the end from a place at step t, by those
     of the step after it."""
     none = f64(-1e301)
     blank = classes - 1
@@ -133,7 +133,7 @@ def read_labels(
     indices: Any, values: Any, path: Any, status: Any,
     row: int, batch: int, count: int, widest: int, blank: int,
 ) -> tuple[int, int, bool]:  # fmt: skip
-    """A part of the kernel: puts the labels of a row at the places 1, 3, 5 ... of its path. How
+    """Inlined: puts the labels of a row at the places 1, 3, 5 ... of its path. How
     many these are, how many with those that are left out, and whether all is well."""
     size = 0
     seen_blank = False
@@ -182,7 +182,7 @@ def subtract_expected(
     gradient: Any, at: int, alpha: Any, alpha_at: int, beta: Any, path: Any, sums: Any, total: Any,
     size: int, classes: int,
 ) -> None:  # fmt: skip
-    """A part of the kernel: takes from a step's softmax what the paths of the labels expect."""
+    """Inlined: takes from a step's softmax what the paths of the labels expect."""
     for k in range(classes):
         sums[k] = f64(-1e301)
     for u in range(size):

@@ -29,7 +29,7 @@ PI = 3.14159265359
 
 
 def weight_at(distance: Any) -> Any:
-    """A part of the kernels: the weight of a pixel at a distance, of 0 and more."""
+    """Inlined: the weight of a pixel at a distance, of 0 and more."""
     x = distance
     weight = f32(0)
     if SHAPE == 0:

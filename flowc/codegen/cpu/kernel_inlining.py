@@ -1,10 +1,10 @@
-"""Native kernels in one piece: the functions that they call are written into them.
+"""Native kernels as one function: the functions that they call are inlined, in their source.
 
-In: a kernel of an op record. Out: the source of one function that calls no other. A *part* is a
-module-level function that a kernel or another part calls, as a statement of its own or as the whole
-right side of an assignment. Its only `return` is its last statement; a tuple that it returns is
-unpacked by its caller. Invariants: the source is a pure function of the sources that it is made of,
-and a kernel without parts stays as it is written.
+In: a kernel of an op record. Out: the source of one function that calls no other. Inlined is a
+module-level function that a kernel, or another such function, calls as a statement of its own or as
+the whole right side of an assignment. Its only `return` is its last statement; a tuple that it
+returns is unpacked by its caller. Invariants: the source is a pure function of the sources that it
+is made of, and a kernel that calls none stays as it is written.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ from flowc.errors import InternalError
 
 @cache
 def kernel_source(kernel: Callable[..., None]) -> str:
-    """Raises `InternalError` where a part has another form."""
+    """Raises `InternalError` for a call that cannot be inlined."""
     source = inspect.getsource(kernel)
-    expansion = _Expansion(kernel.__name__)
+    inliner = _Inliner(kernel.__name__)
     (definition,) = ast.parse(source).body
     assert isinstance(definition, ast.FunctionDef)
-    definition.body = expansion.block(definition.body, kernel.__globals__)
+    definition.body = inliner.block(definition.body, kernel.__globals__)
     decorated, definition.decorator_list = bool(definition.decorator_list), []
-    return ast.unparse(definition) + "\n" if expansion.calls or decorated else source
+    return ast.unparse(definition) + "\n" if inliner.calls or decorated else source
 
 
 @cache
-def _definition(part: FunctionType) -> ast.FunctionDef:
-    (found,) = ast.parse(inspect.getsource(part)).body
+def _definition(function: FunctionType) -> ast.FunctionDef:
+    (found,) = ast.parse(inspect.getsource(function)).body
     assert isinstance(found, ast.FunctionDef)
     return found
 
 
-class _Expansion:
-    """Writes the parts of one kernel into it; variables of the n-th call are named `x__n`."""
+class _Inliner:
+    """Inlines the calls of one kernel; variables of the n-th call are named `x__n`."""
 
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel
         self.calls = 0
 
     def block(self, statements: Sequence[ast.stmt], names: Mapping[str, Any]) -> list[ast.stmt]:
-        """Statements whose names mean what `names` says, without calls of parts."""
+        """Statements whose names mean what `names` says, with the calls of functions inlined."""
         found: list[ast.stmt] = []
         for statement in statements:
             value: Any = getattr(statement, "value", None)
-            part = names.get(_called(value))
-            if isinstance(part, FunctionType):
-                found += self._written_in(statement, part, value)
+            function = names.get(_called(value))
+            if isinstance(function, FunctionType):
+                found += self._inlined(statement, function, value)
                 continue
             for nested in ("body", "orelse"):
                 inner = getattr(statement, nested, None)
@@ -63,7 +63,7 @@ class _Expansion:
         return found
 
     def _check(self, statement: ast.stmt, names: Mapping[str, Any]) -> None:
-        """Parts have no place inside expressions."""
+        """Calls inside expressions are not inlined."""
         bodies = [*getattr(statement, "body", ()), *getattr(statement, "orelse", ())]
         for child in ast.iter_child_nodes(statement):
             for node in () if child in bodies else ast.walk(child):
@@ -71,19 +71,21 @@ class _Expansion:
                 if isinstance(names.get(name), FunctionType):
                     self._refuse(name, "must be a statement or an assignment's right side")
 
-    def _refuse(self, part: str, what: str) -> NoReturn:
-        raise InternalError(f"native kernel {self.kernel}: the call of {part} {what}")
+    def _refuse(self, called: str, what: str) -> NoReturn:
+        raise InternalError(f"native kernel {self.kernel}: the call of {called} {what}")
 
-    def _written_in(
-        self, statement: ast.stmt, part: FunctionType, call: ast.Call
+    def _inlined(
+        self, statement: ast.stmt, function: FunctionType, call: ast.Call
     ) -> list[ast.stmt]:
         self.calls += 1
-        definition = _definition(part)
+        definition = _definition(function)
         renaming = _Renaming(definition, self.calls)
         found: list[ast.stmt] = []
         parameters = [a.arg for a in definition.args.args]
         if len(parameters) != len(call.args) or call.keywords:
-            self._refuse(part.__name__, f"does not give its {len(parameters)} arguments by place")
+            self._refuse(
+                function.__name__, f"does not give its {len(parameters)} arguments by place"
+            )
         for name, argument in zip(parameters, call.args):
             if isinstance(argument, (ast.Name, ast.Constant)) and name not in renaming.assigned:
                 renaming.known[name] = argument
@@ -92,23 +94,23 @@ class _Expansion:
         body = [renaming.visit(_copy(s)) for s in definition.body if not _is_text(s)]
         result = body.pop().value if body and isinstance(body[-1], ast.Return) else None
         if any(isinstance(node, ast.Return) for s in body for node in ast.walk(s)):
-            self._refuse(part.__name__, "needs a part that returns at its end only")
-        found += self.block(body, part.__globals__)
+            self._refuse(function.__name__, "needs a function that returns at its end only")
+        found += self.block(body, function.__globals__)
         if not isinstance(statement, ast.Expr):
             if result is None:
-                self._refuse(part.__name__, "takes a result, which there is not")
+                self._refuse(function.__name__, "takes a result, which there is not")
             found += _assigned(statement, result, renaming)
         return found
 
 
 class _Renaming(ast.NodeTransformer):
-    """Gives the variables of a part names that only one call of it has."""
+    """Gives the variables of a function names that only one call of it has."""
 
-    def __init__(self, part: ast.FunctionDef, number: int) -> None:
+    def __init__(self, function: ast.FunctionDef, number: int) -> None:
         self.number = number
-        nodes = [node for node in ast.walk(part) if isinstance(node, ast.Name)]
+        nodes = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         self.assigned = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
-        self.own = self.assigned | {a.arg for a in part.args.args}
+        self.own = self.assigned | {a.arg for a in function.args.args}
         self.known: dict[str, ast.expr] = {}  # parameters that stand for a name or a constant
         self.names: set[str] = set()
 
@@ -124,7 +126,7 @@ class _Renaming(ast.NodeTransformer):
 
 
 def _assigned(statement: ast.stmt, result: ast.expr, renaming: _Renaming) -> list[ast.stmt]:
-    """The assignment with a part's result in the place of its call."""
+    """The assignment with a function's result in the place of its call."""
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if not isinstance(target, ast.Tuple) or not isinstance(result, ast.Tuple):
         statement.value = result  # pyright: ignore[reportAttributeAccessIssue]

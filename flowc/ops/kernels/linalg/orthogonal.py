@@ -37,7 +37,7 @@ CONSTANTS = {"EPSILON": EPSILON, "SWEEPS": SWEEPS, "STEPS": STEPS}
 
 
 def reflection(a: Any, first: int, stride: int, count: int, v: Any) -> Any:
-    """A part of kernels: the `count` elements at `a[first]`, `stride` apart, become a real number
+    """Inlined: the `count` elements at `a[first]`, `stride` apart, become a real number
     and zeros. Gives t and that number; `v` gets the vector, and says 1 first."""
     alpha = a[first]
     largest = magnitude(alpha)
@@ -66,7 +66,7 @@ def reflection(a: Any, first: int, stride: int, count: int, v: Any) -> Any:
 
 def reflect_rows(a: Any, first: int, stride: int, count: int, width: int, t: Any, v: Any,
                  w: Any) -> None:  # fmt: skip
-    """A part of kernels: (1 - t v v^H) times `count` rows of `width` elements at `a[first]`."""
+    """Inlined: (1 - t v v^H) times `count` rows of `width` elements at `a[first]`."""
     for j in range(width):
         w[j] = elem(0)
     for i in range(count):
@@ -81,7 +81,7 @@ def reflect_rows(a: Any, first: int, stride: int, count: int, width: int, t: Any
 
 def triangularize(a: Any, m: int, n: int, q: Any, at: int, columns: int, ts: Any, v: Any,
                   w: Any) -> None:  # fmt: skip
-    """A part of kernels: the m x n matrix at `a` becomes R, with the vectors of its reflections
+    """Inlined: the m x n matrix at `a` becomes R, with the vectors of its reflections
     below the diagonal; the first columns of Q are written at `q[at]`."""
     steps = m if m < n else n
     for k in range(steps):
@@ -120,7 +120,7 @@ def qr(x: Any, q: Any, r: Any, scratch: Any,
 
 
 def rotate(x: Any, i: int, j: int, count: int, c: Any, s: Any) -> None:
-    """A part of kernels: rows at `x[i]` and `x[j]` become c x_i - conj(s) x_j and
+    """Inlined: rows at `x[i]` and `x[j]` become c x_i - conj(s) x_j and
     s x_i + c x_j."""
     back = conj(s)
     for k in range(count):
@@ -131,7 +131,7 @@ def rotate(x: Any, i: int, j: int, count: int, c: Any, s: Any) -> None:
 
 
 def orthogonalize(g: Any, v: Any, p: int, q: int) -> int:
-    """A part of kernels: the q rows of `p` elements at `g` are rotated until they are orthogonal;
+    """Inlined: the q rows of `p` elements at `g` are rotated until they are orthogonal;
     the rows of `v` are rotated with them. How many sweeps it took."""
     sweep = 0
     turned = 1
@@ -165,8 +165,9 @@ def orthogonalize(g: Any, v: Any, p: int, q: int) -> int:
 
 def svd(x: Any, sizes: Any, u: Any, v: Any, scratch: Any, m: int, n: int, u_columns: int,
         v_columns: int, wanted: int, begin: int, end: int) -> None:  # fmt: skip
-    """The q columns of the matrix, or of its adjoint where that is taller, are made orthogonal; the
-    reflections of these, by falling size, complete them."""
+    """Singular value decomposition by one-sided Jacobi rotations, which make the q columns of the
+    matrix, or of its adjoint where that is taller, orthogonal. Reflections of these columns, in the
+    order of falling singular values, complete them to a basis."""
     p = m if m > n else n
     q = m if m < n else n
     g = as_elem_pointer(scratch)
@@ -222,7 +223,7 @@ def svd(x: Any, sizes: Any, u: Any, v: Any, scratch: Any, m: int, n: int, u_colu
 
 def write_vectors(to: Any, at: int, turns: Any, order: Any, q: int, largest: Any,
                   phases: Any) -> None:  # fmt: skip
-    """A part of kernels: the accumulated rotations as columns in their order, turned by `phases`;
+    """Inlined: the accumulated rotations as columns in their order, turned by `phases`;
     NaN if the matrix had one."""
     for i in range(q):
         row = order[i] * q
@@ -234,7 +235,7 @@ def write_vectors(to: Any, at: int, turns: Any, order: Any, q: int, largest: Any
 
 
 def align_columns(u: Any, at: int, rows: int, columns: int, r: Any, q: int, phases: Any) -> None:
-    """A part of kernels: columns turned as the vectors on the other side are; those whose element
+    """Inlined: columns turned as the vectors on the other side are; those whose element
     of R is negative change their sign."""
     for i in range(q):
         turn = phases[i]
@@ -245,7 +246,7 @@ def align_columns(u: Any, at: int, rows: int, columns: int, r: Any, q: int, phas
 
 
 def phase_of_largest(x: Any, first: int, count: int) -> Any:
-    """A part of kernels: what makes the largest of `count` elements, and of nearly equal ones the
+    """Inlined: what makes the largest of `count` elements, and of nearly equal ones the
     first, real and positive."""
     best = first
     for k in range(first, first + count):
@@ -259,7 +260,7 @@ def phase_of_largest(x: Any, first: int, count: int) -> Any:
 
 
 def tridiagonalize(a: Any, n: int, d: Any, e: Any, ts: Any, v: Any, w: Any) -> None:
-    """A part of kernels: the Hermitian matrix at `a` has the diagonals d and e after reflections
+    """Inlined: the Hermitian matrix at `a` has the diagonals d and e after reflections
     from both sides, whose vectors are left below its diagonal."""
     for k in range(n - 1):
         count = n - 1 - k
@@ -289,7 +290,7 @@ def tridiagonalize(a: Any, n: int, d: Any, e: Any, ts: Any, v: Any, w: Any) -> N
 
 
 def iterate_ql(d: Any, e: Any, z: Any, n: int, width: int) -> int:
-    """A part of kernels: the tridiagonal matrix becomes diagonal; rows of `z` are rotated with it.
+    """Inlined: the tridiagonal matrix becomes diagonal; rows of `z` are rotated with it.
     How many eigenvalues were not found."""
     lost = 0
     for low in range(n):
@@ -345,7 +346,8 @@ def iterate_ql(d: Any, e: Any, z: Any, n: int, width: int) -> int:
 
 def self_adjoint_eig(x: Any, values: Any, vectors: Any, scratch: Any, status: Any,
                      n: int, wanted: int, begin: int, end: int) -> None:  # fmt: skip
-    """Of the lower triangle. The element of largest magnitude in a vector is real and positive."""
+    """Eigenvalues and vectors of a matrix of which only the lower triangle is read. The element of
+    largest magnitude in a vector is real and positive."""
     a = as_elem_pointer(scratch)
     z = offset(a, n * n)
     ts = offset(z, n * n)
@@ -394,7 +396,7 @@ def self_adjoint_eig(x: Any, values: Any, vectors: Any, scratch: Any, status: An
 
 
 def form_vectors(a: Any, n: int, z: Any, ts: Any, v: Any) -> None:
-    """A part of kernels: the product of the reflections, its columns as rows of `z`."""
+    """Inlined: the product of the reflections, its columns as rows of `z`."""
     for i in range(n * n):
         z[i] = elem(0)
     for i in range(n):
@@ -416,7 +418,7 @@ def form_vectors(a: Any, n: int, z: Any, ts: Any, v: Any) -> None:
 
 
 def write_column(z: Any, row: int, n: int, to: Any, first: int) -> None:
-    """A part of kernels: a vector of length 1, turned so that its largest element is positive."""
+    """Inlined: a vector of length 1, turned so that its largest element is positive."""
     total = f64(0)
     for k in range(n):
         total = total + norm(z[row + k])

@@ -1,0 +1,1 @@
+"""Threads that compute elements of datasets."""

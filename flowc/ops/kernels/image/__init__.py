@@ -1,0 +1,1 @@
+"""Native kernels of images: resizing, colours, drawing, boxes."""

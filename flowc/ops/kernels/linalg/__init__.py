@@ -1,0 +1,1 @@
+"""Native kernels of matrices: factorizations, eigenvalues, functions of matrices."""

@@ -1,0 +1,1 @@
+"""Connectionist temporal classification: its loss, and decoders of its logits."""

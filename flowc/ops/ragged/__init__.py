@@ -1,0 +1,1 @@
+"""Ragged tensors: rows of different lengths, as values and splits, and as variants."""
