@@ -30,11 +30,11 @@ from flowc.codegen.compiled import (
 )
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
-from flowc.codegen.kernels.alike import AlikeLaunches
 from flowc.codegen.kernels.kernel import Kernel, Launch
-from flowc.codegen.kernels.launch_divisors import with_divisors_of_launch
-from flowc.codegen.kernels.launch_literals import SharedLiterals
-from flowc.codegen.kernels.launch_sizes import is_small, with_sizes_of_launch
+from flowc.codegen.kernels.sharing.alike import AlikeLaunches
+from flowc.codegen.kernels.sharing.launch_divisors import with_divisors_of_launch
+from flowc.codegen.kernels.sharing.launch_literals import SharedLiterals
+from flowc.codegen.kernels.sharing.launch_sizes import is_small, with_sizes_of_launch
 from flowc.codegen.llvm.compile import compile_module
 from flowc.codegen.llvm.processor import Processor
 from flowc.codegen.packed import Packed

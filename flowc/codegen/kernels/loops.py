@@ -30,13 +30,13 @@ from flowc.codegen.kernels.cluster import (
 )
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.launch_sizes import is_small
 from flowc.codegen.kernels.nest import Carve, Index, Load, Name, Scalar
 from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
 from flowc.codegen.kernels.reducing import Reducing, full_index
 from flowc.codegen.kernels.row_folds import RowFolds
 from flowc.codegen.kernels.row_stages import stages_of
 from flowc.codegen.kernels.rows import rows_launch
+from flowc.codegen.kernels.sharing.launch_sizes import is_small
 from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node

@@ -17,13 +17,13 @@ from flowc.codegen.kernels.builder import INLINE_SIZES, LOCAL, int_name, int_num
 from flowc.codegen.kernels.cluster import known_product, row_major, unravel
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.launch_sizes import is_small
 from flowc.codegen.kernels.nest import Carve, Index, Load, Name
 from flowc.codegen.kernels.pointwise import split_flat
 from flowc.codegen.kernels.reducing import Reducing, full_index
 from flowc.codegen.kernels.row_folds import RowFolds
 from flowc.codegen.kernels.row_stages import divides_rows, kept_values, stages_of
 from flowc.codegen.kernels.rows_in_lanes import rows_in_lanes
+from flowc.codegen.kernels.sharing.launch_sizes import is_small
 from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value

@@ -25,10 +25,10 @@ from flowc.codegen.kernels.builder import (
 from flowc.codegen.kernels.cluster import Read, known_product, unravel
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.launch_sizes import is_small
 from flowc.codegen.kernels.nest import COLUMNS, MOVE, Address, Carve, Load, Name, Scalar
 from flowc.codegen.kernels.reducing import Reducing, full_index
 from flowc.codegen.kernels.row_stages import divides_rows, kept_values, stages_of
+from flowc.codegen.kernels.sharing.launch_sizes import is_small
 from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value

@@ -9,8 +9,8 @@ import pytest
 
 import flowc as tf
 from flowc.codegen.cpu.target import CpuTarget
-from flowc.codegen.kernels.alike import AlikeLaunches
 from flowc.codegen.kernels.kernel import Launch
+from flowc.codegen.kernels.sharing.alike import AlikeLaunches
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 

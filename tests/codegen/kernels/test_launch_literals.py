@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_types import tensor_type
 
 import flowc as tf
 from flowc import dtypes
 from flowc.cache.store import KernelCache
 from flowc.codegen.kernels.check import check_nest
 from flowc.codegen.kernels.kernel import Kernel, Launch
-from flowc.codegen.kernels.launch_literals import SharedLiterals
+from flowc.codegen.kernels.sharing.launch_literals import SharedLiterals
 from flowc.codegen.kernels.text import nest_text, parse_nest
 from flowc.codegen.program import launches_of
 from flowc.codegen.target import Target
@@ -21,7 +22,6 @@ from flowc.codegen.targets import target_named
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 

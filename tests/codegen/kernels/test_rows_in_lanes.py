@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
@@ -15,7 +16,6 @@ from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
 
