@@ -37,11 +37,13 @@ __all__ = [
     "TileSizes",
     "clear_rows_read",
     "emit_by_size",
+    "heights_of_rows",
     "least_size",
     "panels_routine",
     "sizes_needed",
     "sizes_of",
     "tile_shape",
+    "width_of_rest",
 ]
 
 
@@ -68,24 +70,32 @@ def sizes_of(shape: TileShape) -> TileSizes:
 def sizes_needed(shape: TileShape, rows: Sequence[int], columns: int) -> TileSizes:
     """The tiles for blocks of these numbers of rows, and so many columns: those that `add_panels`
     would choose among all."""
-    least = lambda needed, sizes: min(size for size in sizes if size >= needed)
-    rest = columns % shape.columns
-    width = least(rest, (shape.columns, *shape.widths))
-    widths = (width,) if rest and width < shape.columns else ()
+    width = width_of_rest(shape, columns)
+    widths = (width,) if 0 < width < shape.columns else ()
     if columns < shape.columns and widths:
         return TileSizes((), widths, (shape.rows,))
-    heights: set[int] = set()
-    for count in rows:
-        tiles = max(1, -(-count // shape.rows))
-        even = -(-count // tiles)
-        step = least(even, shape.heights)
-        if even in _heights_with_lower(shape.heights):
-            heights |= {-(-(count - n) // tiles) for n in range(min(count, tiles))}
-        else:
-            heights |= {
-                least(min(step, count - first), shape.heights) for first in range(0, count, step)
-            }
+    heights = {height for count in rows for height in heights_of_rows(shape, count)}
     return TileSizes(tuple(sorted(heights, reverse=True)), widths, (shape.rows,))
+
+
+def width_of_rest(shape: TileShape, columns: int) -> int:
+    """Of the tile for the columns behind the last whole panel; 0 where there are none."""
+    rest = columns % shape.columns
+    return _least_of(rest, (shape.columns, *shape.widths)) if rest else 0
+
+
+def heights_of_rows(shape: TileShape, count: int) -> list[int]:
+    """Of the tiles of all columns that share out so many rows of a block."""
+    tiles = max(1, -(-count // shape.rows))
+    even = -(-count // tiles)
+    if even in _heights_with_lower(shape.heights):
+        return [-(-(count - n) // tiles) for n in range(min(count, tiles))]
+    step = _least_of(even, shape.heights)
+    return [_least_of(min(step, count - first), shape.heights) for first in range(0, count, step)]
+
+
+def _least_of(needed: int, sizes: Sequence[int]) -> int:
+    return min(size for size in sizes if size >= needed)
 
 
 def _heights_with_lower(heights: Sequence[int]) -> list[int]:

@@ -154,8 +154,8 @@ class Convolved:
         ints |= {"block_slices": block.slices, "block_rows": block.rows}
         ints |= {"block_pixels": block.pixels, "pitch": block.pitch}
         packed: Operand
-        if block.line_stride:
-            packed = pack_conv_weights(known, block.grouped or shape, groups=groups)
+        if block.tile is not None:
+            packed = pack_conv_weights(known, block.tile, groups=groups)
         else:
             packed = np.ascontiguousarray(known, shape.dtype.numpy)
         finish = self.finish

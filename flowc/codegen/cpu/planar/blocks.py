@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from flowc.codegen.cpu.products.pixel_tiles import pixel_shape
 from flowc.codegen.cpu.tile_shape import TileShape, one_vector_shape
+from flowc.codegen.cpu.tiles import heights_of_rows, width_of_rest
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution
 
@@ -20,9 +22,12 @@ PLANE_BYTES, VOLUME_BYTES, MOST_BYTES = 192 << 10, 384 << 10, 768 << 10
 USES = 4  # of an element of the input, at least: else taking planes apart costs more than it saves
 FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
 # Elements from one pixel to the next, at most, of lines for any number of outputs, and for those of
-# two panels: more panels share what is gathered.
+# two panels; more share what is gathered, unless tiles are about as high as they may be and weights
+# are near, which each row of pixels reads.
 LINE_STRIDE, NARROW_STRIDE = 12, 256
+FILLED_TILES, NEAR_WEIGHT_BYTES = 0.8, 3 << 20
 TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these,
+NEAR_PANEL_BYTES = 96 << 10  # of a panel that comes from the second cache as fast as it is used
 FEWEST_LINES = 1  # or than this, of lines that are many sums for each element
 SLICES = 8  # of a task, at most
 
@@ -32,8 +37,8 @@ class PlanarBlock:
     """How a convolution is cut: output `slices` (one of an image), `rows` of each and `pixels` of
     a row of a task; `pitch`: elements from one plane to the next; `scratch_bytes`: of all planes.
     `line_stride`: if not 0, the rows of the input are not taken apart, and it is the elements from
-    what a pixel sees to what the next does. `grouped`: the tile for the outputs of a group, where
-    lines are read group by group.
+    what a pixel sees to what the next does. `tile`: that of lines, which are read group by group
+    where they are `grouped`.
     """
 
     slices: int
@@ -42,7 +47,8 @@ class PlanarBlock:
     pitch: int
     scratch_bytes: int
     line_stride: int = 0
-    grouped: TileShape | None = None
+    tile: TileShape | None = None
+    grouped: bool = False
 
 
 def vectors_of_pixels(shape: TileShape, outputs: int) -> int:
@@ -76,12 +82,38 @@ def planar_block(
         tiling = _Tiling(shape, tile, (1, shift), stride * channels)
         return _cut(tiling, lowering, known, result)
     line_stride = stride * channels
-    if dilation != 1 or not _fits_lines(shape, lowering, known):
+    if dilation != 1 or not _fits_lines(shape, lowering, known, result[-2]):
         return None
     seen = (line_stride, (kernel_w - stride) * channels)
     fewest = FEWEST_ROWS if line_stride <= LINE_STRIDE else FEWEST_LINES
-    found = _cut(_Tiling(shape, shape.rows, seen, 1, fewest), lowering, known, result)
-    return None if found is None else replace(found, line_stride=line_stride)
+    tile = _tile_of_lines(shape, known, result[-2])
+    found = _cut(_Tiling(tile, tile.rows, seen, 1, fewest), lowering, known, result)
+    return None if found is None else replace(found, line_stride=line_stride, tile=tile)
+
+
+def _tile_of_lines(shape: TileShape, weights: Sequence[int], width: Dim) -> TileShape:
+    """A wide tile loads less for each multiply-add, but is lower: it reads a panel more often,
+    which is only near if it is small, and may fill rows of `width` pixels better or worse."""
+    *before, outputs = weights
+    wide = pixel_shape(shape, outputs)
+    panel = prod(before) * wide.columns * shape.dtype.size
+    known = width if isinstance(width, int) and width else shape.rows * wide.rows
+    counts = [_multiply_adds(tile, outputs, known) for tile in (shape, wide)]
+    is_better = counts[1] < counts[0] or (counts[1] == counts[0] and panel <= NEAR_PANEL_BYTES)
+    return wide if is_better else shape
+
+
+def _multiply_adds(tile: TileShape, outputs: int, pixels: int) -> int:
+    """Of vectors, for each step of the inner dimension of a row of pixels."""
+    of_task = _Tiling(tile, tile.rows, (1, 0), 1).most_tiles(pixels) * tile.rows
+    blocks = ((pixels // of_task, of_task), (1, pixels % of_task))
+    whole, rest = divmod(outputs, tile.columns)
+    width = width_of_rest(tile, outputs)
+    if rest and width == tile.columns:
+        whole, width = whole + 1, 0
+    rows = sum(n * sum(heights_of_rows(tile, count)) for n, count in blocks)
+    rows_of_rest = sum(n * -(-count // tile.rows) * tile.rows for n, count in blocks)
+    return rows * whole * (tile.columns // tile.lanes) + rows_of_rest * -(-width // tile.lanes)
 
 
 def _lines_by_group(
@@ -98,18 +130,27 @@ def _lines_by_group(
     beside = ((kernel_w - 1) * dilation + 1 - stride) * channels * lowering.groups
     tiling = _Tiling(tile, tile.rows, (line_stride, beside), 1, FEWEST_LINES)
     found = _cut(tiling, lowering, weights, result)
-    return None if found is None else replace(found, line_stride=line_stride, grouped=tile)
+    return (
+        None if found is None else replace(found, line_stride=line_stride, tile=tile, grouped=True)
+    )
 
 
-def _fits_lines(shape: TileShape, lowering: Convolution, weights: Sequence[int]) -> bool:
+def _fits_lines(
+    shape: TileShape, lowering: Convolution, weights: Sequence[int], width: Dim
+) -> bool:
     """Whether the input is used often enough, by few enough outputs, to be read where it stands."""
     *window, channels, outputs = weights
     line_stride = lowering.strides[-1] * channels
     if line_stride <= LINE_STRIDE:
         return prod(window) * channels >= USES
-    if line_stride > NARROW_STRIDE or outputs > 2 * shape.columns:
+    if line_stride > NARROW_STRIDE or prod(window) <= prod(lowering.strides):
         return False
-    return prod(window) > prod(lowering.strides)
+    if outputs <= 2 * shape.columns:
+        return True
+    if not isinstance(width, int) or prod(weights) * shape.dtype.size > NEAR_WEIGHT_BYTES:
+        return False
+    heights = heights_of_rows(shape, min(width, TILES * shape.rows))
+    return sum(heights) >= FILLED_TILES * len(heights) * shape.rows
 
 
 def _is_seldom_used(lowering: Convolution, weights: Sequence[int]) -> bool:
