@@ -197,17 +197,17 @@ def test_sixteen_threads_share_the_first_convolution_of_resnet_50() -> None:
         assert (112 // block.rows) * -(-112 // block.pixels) % 16 == 0
 
 
-def test_tiles_of_lines_are_wide_where_rows_fill_them_or_panels_are_near() -> None:
-    def tile(window: Any, pixels: Any, lanes: int = 16) -> str:
-        found = _block(window, (1, 32, pixels, window[-1]), lanes=lanes)
+def test_tiles_of_lines_are_wide_where_outputs_fill_them_and_panels_are_near() -> None:
+    def tile(window: Any, lanes: int = 16) -> str:
+        found = _block(window, (1, 32, 224, window[-1]), lanes=lanes)
         return f"{found.tile.rows}x{found.tile.columns}"
 
-    assert tile((5, 5, 20, 50), 32) == "6x64"  # 128 multiply-adds a step, of 14 x 32: 148
-    assert tile((5, 5, 20, 40), 32) == "9x48"
-    assert tile((5, 5, 20, 64), 28) == "14x32"  # 112 in both, and a panel of 128 KB
-    assert tile((5, 5, 12, 64), 28) == "6x64"
-    assert tile((5, 5, 12, 32), 28) == tile((5, 5, 20, 64), symbol("w")) == "14x32"
-    assert tile((1, 9, 64, 64), 1000, lanes=8) == "6x16"
+    assert tile((3, 3, 3, 64)) == "6x64"
+    assert tile((3, 3, 3, 100)) == "14x32"  # 7 vectors, of 6 x 64: 8
+    assert tile((5, 5, 20, 40)) == "9x48"
+    assert tile((5, 5, 20, 50)) == "14x32"  # a panel of 128 KB
+    assert tile((5, 5, 20, 32)) == "14x32"
+    assert tile((3, 3, 3, 64), lanes=8) == "6x16"
 
 
 def test_other_convolutions_are_computed_otherwise() -> None:
@@ -222,7 +222,8 @@ def test_other_convolutions_are_computed_otherwise() -> None:
     assert _block((2, 2, 16, 16), image, strides=(2, 2)) is None
     assert _block((1, 1, 16, 16), image) is None
     assert _block((1, 1, 16, 8), image) is None
-    assert _block((3, 3, 16, 8), (1, 64, 17, 8)) is None
+    assert _block((3, 3, 16, 8), (1, 64, 17, 8)).tile.columns == 8  # too narrow for planes
+    assert _block((7, 7, 512, 8), (1, 7, 7, 8)) is None  # sums of 25,088 products
     assert _block((3, 3, 16, 8), image, strides=(2, 2)).tile.columns == 8
     assert _block((3, 3, 1, 8), image, groups=8) is None
     assert _block((3, 3, 8, 64), image, groups=8).tile.columns == 8

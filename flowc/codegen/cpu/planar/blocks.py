@@ -11,7 +11,6 @@ from math import prod
 
 from flowc.codegen.cpu.products.pixel_tiles import pixel_shape
 from flowc.codegen.cpu.tile_shape import TileShape, one_vector_shape
-from flowc.codegen.cpu.tiles import heights_of_rows, width_of_rest
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution
 
@@ -26,8 +25,9 @@ FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
 # are near, which each row of pixels reads.
 LINE_STRIDE, NARROW_STRIDE = 12, 256
 FILLED_TILES, NEAR_WEIGHT_BYTES = 0.8, 3 << 20
+LONGEST_SUM = 16384  # of lines, whose sums are one chain of roundings
 TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these,
-NEAR_PANEL_BYTES = 96 << 10  # of a panel that comes from the second cache as fast as it is used
+NEAR_PANEL_BYTES = 112 << 10  # of a wide panel that each few rows read anew
 FEWEST_LINES = 1  # or than this, of lines that are many sums for each element
 SLICES = 8  # of a task, at most
 
@@ -76,44 +76,42 @@ def planar_block(
         if stride > 1 and _is_seldom_used(lowering, known):
             return _lines_by_group(shape, lowering, known, result)
         if not _fills_planes(shape, lowering, known, result[-2]):
-            return None
+            few_uses = prod(known[:-2]) <= prod(lowering.strides)
+            long_sums = prod(known[:-1]) > LONGEST_SUM
+            if few_uses or long_sums:
+                return None
+            return _lines_by_group(shape, lowering, known, result)
         tile = vectors_of_pixels(shape, outputs) * shape.lanes
         shift = (kernel_w - 1) * dilation // stride
         tiling = _Tiling(shape, tile, (1, shift), stride * channels)
         return _cut(tiling, lowering, known, result)
     line_stride = stride * channels
-    if dilation != 1 or not _fits_lines(shape, lowering, known, result[-2]):
+    if not _fits_lines(shape, lowering, known, result[-2]):
         return None
+    if dilation != 1:
+        return _lines_by_group(shape, lowering, known, result)
     seen = (line_stride, (kernel_w - stride) * channels)
     fewest = FEWEST_ROWS if line_stride <= LINE_STRIDE else FEWEST_LINES
-    tile = _tile_of_lines(shape, known, result[-2])
+    tile = _tile_of_lines(shape, known)
     found = _cut(_Tiling(tile, tile.rows, seen, 1, fewest), lowering, known, result)
     return None if found is None else replace(found, line_stride=line_stride, tile=tile)
 
 
-def _tile_of_lines(shape: TileShape, weights: Sequence[int], width: Dim) -> TileShape:
+def _tile_of_lines(shape: TileShape, weights: Sequence[int]) -> TileShape:
     """A wide tile loads less for each multiply-add, but is lower: it reads a panel more often,
-    which is only near if it is small, and may fill rows of `width` pixels better or worse."""
+    which only pays if it is near, and may have more vectors than the outputs fill."""
     *before, outputs = weights
     wide = pixel_shape(shape, outputs)
-    panel = prod(before) * wide.columns * shape.dtype.size
-    known = width if isinstance(width, int) and width else shape.rows * wide.rows
-    counts = [_multiply_adds(tile, outputs, known) for tile in (shape, wide)]
-    is_better = counts[1] < counts[0] or (counts[1] == counts[0] and panel <= NEAR_PANEL_BYTES)
-    return wide if is_better else shape
+    is_near = prod(before) * wide.columns * shape.dtype.size <= NEAR_PANEL_BYTES
+    is_filled = _vectors_of_pixel(wide, outputs) <= _vectors_of_pixel(shape, outputs)
+    return wide if is_near and is_filled else shape
 
 
-def _multiply_adds(tile: TileShape, outputs: int, pixels: int) -> int:
-    """Of vectors, for each step of the inner dimension of a row of pixels."""
-    of_task = _Tiling(tile, tile.rows, (1, 0), 1).most_tiles(pixels) * tile.rows
-    blocks = ((pixels // of_task, of_task), (1, pixels % of_task))
+def _vectors_of_pixel(tile: TileShape, outputs: int) -> int:
+    """Vectors of sums of a pixel."""
     whole, rest = divmod(outputs, tile.columns)
-    width = width_of_rest(tile, outputs)
-    if rest and width == tile.columns:
-        whole, width = whole + 1, 0
-    rows = sum(n * sum(heights_of_rows(tile, count)) for n, count in blocks)
-    rows_of_rest = sum(n * -(-count // tile.rows) * tile.rows for n, count in blocks)
-    return rows * whole * (tile.columns // tile.lanes) + rows_of_rest * -(-width // tile.lanes)
+    width = min(width for width in (tile.columns, *tile.widths, 0) if width >= rest)
+    return -(-(whole * tile.columns + width) // tile.lanes)
 
 
 def _lines_by_group(
@@ -147,10 +145,10 @@ def _fits_lines(
         return False
     if outputs <= 2 * shape.columns:
         return True
-    if not isinstance(width, int) or prod(weights) * shape.dtype.size > NEAR_WEIGHT_BYTES:
+    is_near = prod(weights) * shape.dtype.size <= NEAR_WEIGHT_BYTES
+    if not isinstance(width, int) or not is_near or prod(weights[:-1]) > LONGEST_SUM:
         return False
-    heights = heights_of_rows(shape, min(width, TILES * shape.rows))
-    return sum(heights) >= FILLED_TILES * len(heights) * shape.rows
+    return width >= FILLED_TILES * -(-width // shape.rows) * shape.rows
 
 
 def _is_seldom_used(lowering: Convolution, weights: Sequence[int]) -> bool:
