@@ -197,6 +197,14 @@ def test_sixteen_threads_share_the_first_convolution_of_resnet_50() -> None:
         assert (112 // block.rows) * -(-112 // block.pixels) % 16 == 0
 
 
+def test_threads_share_a_single_row() -> None:
+    for window, width, lanes in (((1, 9, 64, 64), 1000, 16), ((1, 9, 64, 64), 1000, 8),
+                                 ((1, 9, 16, 4), 9000, 16)):  # fmt: skip
+        block = _block(window, (1, 1, width, window[-1]), lanes=lanes)
+        assert -(-width // block.pixels) >= 12
+    assert _block((7, 7, 3, 64), (1, 112, 112, 64), strides=(2, 2)).pixels >= 112
+
+
 def test_tiles_of_lines_are_wide_where_outputs_fill_them_and_panels_are_near() -> None:
     def tile(window: Any, lanes: int = 16) -> str:
         found = _block(window, (1, 32, 224, window[-1]), lanes=lanes)

@@ -15,7 +15,7 @@ from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution
 
 VECTORS = 8  # of pixels side by side, at most
-TILES = 16  # of pixels side by side in a task, at most
+TILES, FEWEST_TILES = 16, 4  # of pixels side by side in a task, at most, and of few rows at least
 # Of the planes of a task, which stay in a second-level cache: wanted, of volumes, and at most.
 PLANE_BYTES, VOLUME_BYTES, MOST_BYTES = 192 << 10, 384 << 10, 768 << 10
 USES = 4  # of an element of the input, at least: else taking planes apart costs more than it saves
@@ -181,12 +181,15 @@ class _Tiling:
     planes: int
     fewest_rows: int = FEWEST_ROWS
 
-    def most_tiles(self, width: Dim) -> int:
-        """Tiles of a task, which share a row evenly."""
+    def most_tiles(self, width: Dim, rows: Dim = TASKS) -> int:
+        """Tiles of a task, which share a row evenly; where there are few `rows`, so few of them
+        that there are enough tasks."""
         if not isinstance(width, int):
             return TILES
         needed = max(1, -(-width // self.tile))
-        return -(-needed // -(-needed // TILES))
+        parts = -(-TASKS // max(1, rows)) if isinstance(rows, int) else 1
+        most = min(TILES, max(FEWEST_TILES, -(-needed // parts)))
+        return -(-needed // -(-needed // most))
 
     def pitch(self, tiles: int) -> int:
         elements = tiles * self.tile * self.seen[0] + max(0, self.seen[1])
@@ -208,7 +211,7 @@ def _cut_image(
     tiling: _Tiling, lowering: Convolution, weights: Sequence[int], result: Sequence[Dim]
 ) -> PlanarBlock | None:
     height, width = result[1:3]
-    tiles = tiling.most_tiles(width)
+    tiles = tiling.most_tiles(width, height)
     stride, around = lowering.strides[0], (weights[0] - 1) * lowering.dilations[0] + 1
     while tiles > 1 and around * tiling.row_bytes(tiles) > PLANE_BYTES:
         tiles //= 2
