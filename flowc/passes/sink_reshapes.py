@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import product
+from flowc.ir.dims import is_nonnegative, product
 from flowc.ir.lowering import Convolution, Elementwise, MatMul, View
 from flowc.ir.rewrite import Rewriter, rewrite_nodes
 from flowc.ir.types import Dims
@@ -89,6 +89,8 @@ class _Sinking:
         moves = spread[0].moves if spread else ()
         if not any(move.op.name == "transpose" for move in moves):
             return None
+        if not is_nonnegative(2 * product(dims) - product(spread[0].made.dims)):
+            return None  # most are cut away
         inputs: list[Value] = []
         for value in node.inputs:
             found = self.spread.get(value)

@@ -43,6 +43,10 @@ def kept(b: Any, y: Value) -> Value:
     return b.add(b.relu(y), b.reverse(y, b.const(np.array([1], np.int32))))
 
 
+def cut(b: Any, y: Value) -> Value:
+    return b.relu(b.slice(y, np.array([0, 3, 2, 0], np.int32), np.array([2, 3, 9, 3], np.int32)))
+
+
 def built(emit: Emit, window: int, step: int) -> Computation:
     b: Any = Builder()
     x = b.parameter("x", tensor_type("f32", (2, 16 // step, 16 // step, 5)))
@@ -53,7 +57,8 @@ def built(emit: Emit, window: int, step: int) -> Computation:
 
 
 @pytest.mark.parametrize(
-    ("emit", "joins"), [(swish, True), (scaled, True), (by_pixel, False), (kept, False)]
+    ("emit", "joins"),
+    [(swish, True), (scaled, True), (by_pixel, False), (kept, False), (cut, False)],
 )
 @pytest.mark.parametrize(("window", "step"), [(2, 2), (3, 2), (5, 4)])
 def test_elementwise_ops_join_the_convolution(

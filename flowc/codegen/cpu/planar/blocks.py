@@ -88,8 +88,9 @@ def planar_block(
     line_stride = stride * channels
     if not _fits_lines(shape, lowering, known, result[-2]):
         return None
-    if dilation != 1:
-        return _lines_by_group(shape, lowering, known, result)
+    if dilation != 1:  # of more outputs, gathered rows are read often enough
+        is_narrow = outputs <= shape.lanes
+        return _lines_by_group(shape, lowering, known, result) if is_narrow else None
     seen = (line_stride, (kernel_w - stride) * channels)
     fewest = FEWEST_ROWS if line_stride <= LINE_STRIDE else FEWEST_LINES
     tile = _tile_of_lines(shape, known)
