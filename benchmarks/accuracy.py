@@ -129,7 +129,7 @@ def _polygamma(n: Any, x: Any) -> Any:
 # Extended-precision (80-bit) NumPy where it has the function, SciPy's f64 elsewhere.
 REFERENCES: dict[str, Reference] = {
     "exp": np.exp,
-    "exp_negative": lambda x: np.exp(np.minimum(x, 0)),
+    "exp_negative": np.exp,
     "expm1": np.expm1,
     "log": np.log,
     "log1p": np.log1p,
@@ -183,6 +183,12 @@ def bound(name: str) -> float | None:
 
 def reference(name: str) -> Reference | None:
     return REFERENCES.get(name.rpartition("_")[0])
+
+
+def in_domain(name: str, args: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Arguments, those for which `name` is not defined moved to the edge of those for which it
+    is."""
+    return [np.minimum(a, 0) if name.startswith("exp_negative") else a for a in args]
 
 
 def carrier(dtype: DType) -> np.dtype[Any]:

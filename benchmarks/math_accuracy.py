@@ -52,7 +52,8 @@ def measure(
     reference = accuracy.reference(name)
     assert reference is not None
     worst, where, seconds, calls = -1.0, (), 0.0, 0
-    for args in chunks(name, samples, every):
+    for chunk in chunks(name, samples, every):
+        args = accuracy.in_domain(name, chunk)
         begin = time.perf_counter()
         got = loops(name, *args)
         seconds, calls = seconds + time.perf_counter() - begin, calls + got.size

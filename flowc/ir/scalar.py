@@ -72,7 +72,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "sqrt": Primitive(1, "f", "same", DIVIDED),
     "rsqrt": Primitive(1, "f", "same", DIVIDED),
     "exp": Primitive(1, "f", "same", SERIES),
-    "exp_negative": Primitive(1, "f", "same", SERIES),  # exp(min(x, 0))
+    "exp_negative": Primitive(1, "f", "same", SERIES),  # exp(x) of x <= 0
     "expm1": Primitive(1, "f", "same", SERIES),
     "log": Primitive(1, "f", "same", SERIES),
     "log1p": Primitive(1, "f", "same", SERIES),

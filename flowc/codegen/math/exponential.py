@@ -121,8 +121,8 @@ def exp(e: Emitter, x: Quantity) -> Quantity:
 
 @define("exp_negative")
 def exp_negative(e: Emitter, x: Quantity) -> Quantity:
-    """exp(min(x, 0)), with a quarter fewer instructions than exp has."""
-    return exp_of_sum(e, e.at_most(x, 0.0), negative=True)
+    """exp(x) for an x of at most 0, with a third fewer instructions than exp has."""
+    return exp_of_sum(e, x, negative=True)
 
 
 @define("sigmoid")

@@ -197,24 +197,47 @@ def test_sixteen_threads_share_the_first_convolution_of_resnet_50() -> None:
         assert (112 // block.rows) * -(-112 // block.pixels) % 16 == 0
 
 
+def test_threads_share_a_single_row() -> None:
+    for window, width, lanes in (((1, 9, 64, 64), 1000, 16), ((1, 9, 64, 64), 1000, 8),
+                                 ((1, 9, 16, 4), 9000, 16)):  # fmt: skip
+        block = _block(window, (1, 1, width, window[-1]), lanes=lanes)
+        assert -(-width // block.pixels) >= 12
+    assert _block((7, 7, 3, 64), (1, 112, 64, 64), strides=(2, 2)).pixels >= 64
+
+
+def test_tiles_of_lines_are_wide_where_outputs_fill_them_and_panels_are_near() -> None:
+    def tile(window: Any, lanes: int = 16) -> str:
+        found = _block(window, (1, 32, 224, window[-1]), lanes=lanes)
+        return f"{found.tile.rows}x{found.tile.columns}"
+
+    assert tile((3, 3, 3, 64)) == "6x64"
+    assert tile((3, 3, 3, 100)) == "14x32"  # 7 vectors, of 6 x 64: 8
+    assert tile((5, 5, 20, 40)) == "9x48"
+    assert tile((5, 5, 20, 50)) == "14x32"  # a panel of 128 KB
+    assert tile((5, 5, 20, 32)) == "14x32"
+    assert tile((3, 3, 3, 64), lanes=8) == "6x16"
+
+
 def test_other_convolutions_are_computed_otherwise() -> None:
     image = (1, 64, 64, 8)
     assert not _block((3, 3, 16, 8), image).line_stride
     assert _block((3, 3, 16, 8), image, lanes=8).line_stride == 16
     assert _block((3, 3, 16, 9), (1, 64, 64, 9)).line_stride == 16
-    assert _block((3, 3, 16, 65), (1, 64, 64, 65)) is None  # three panels
+    assert _block((3, 3, 16, 65), (1, 64, symbol("w"), 65)) is None  # three panels
+    assert _block((3, 3, 16, 65), (1, 64, 7, 65)) is None  # whose tiles are low
+    assert _block((9, 9, 64, 256), (1, 64, 64, 256)) is None  # of weights that are far
     assert _block((3, 3, 160, 16), image, strides=(2, 2)) is None
     assert _block((2, 2, 16, 16), image, strides=(2, 2)) is None
     assert _block((1, 1, 16, 16), image) is None
     assert _block((1, 1, 16, 8), image) is None
-    assert _block((3, 3, 16, 8), (1, 64, 17, 8)).grouped.columns == 8  # too narrow for planes
+    assert _block((3, 3, 16, 8), (1, 64, 17, 8)).tile.columns == 8  # too narrow for planes
     assert _block((7, 7, 512, 8), (1, 7, 7, 8)) is None  # sums of 25,088 products
-    assert _block((3, 3, 16, 8), image, strides=(2, 2)).grouped.columns == 8
+    assert _block((3, 3, 16, 8), image, strides=(2, 2)).tile.columns == 8
     assert _block((3, 3, 1, 8), image, groups=8) is None
-    assert _block((3, 3, 8, 64), image, groups=8).grouped.columns == 8
-    assert _block((3, 3, 8, 64), image, groups=4).grouped.columns == 16
-    assert _block((3, 3, 8, 64), image, groups=4, lanes=8).grouped.rows == 6
-    assert _block((3, 3, 8, 64), image, groups=8, lanes=8).grouped.rows == 12
+    assert _block((3, 3, 8, 64), image, groups=8).tile.columns == 8
+    assert _block((3, 3, 8, 64), image, groups=4).tile.columns == 16
+    assert _block((3, 3, 8, 64), image, groups=4, lanes=8).tile.rows == 6
+    assert _block((3, 3, 8, 64), image, groups=8, lanes=8).tile.rows == 12
     assert _block((3, 3, 8, 256), image, groups=2) is None
     assert _block((3, 3, 3, 32), image, strides=(2, 2)).line_stride == 6
     assert _block((3, 3, 3, 32), image, strides=(3, 3)).line_stride == 9

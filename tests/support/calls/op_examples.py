@@ -224,6 +224,8 @@ def _reals(domain: str, count: int, random: np.random.Generator) -> np.ndarray[A
             return drawn * 8 - 4
         case "positive":
             return drawn * 5 + 0.125
+        case "negative":
+            return -drawn * 5
         case "unit":
             return drawn * 2 - 1
         case "prob":
@@ -252,7 +254,8 @@ def _extremes(dtype: DType, domain: str) -> list[Any]:
         limits = np.iinfo(dtype.numpy)
         return [limits.min or limits.max - 1, limits.max, limits.max if domain == "nonzero" else 0]
     if dtype.is_floating:
-        return [np.nan, np.inf, -np.inf, -0.0, 0.0, _smallest(dtype), _largest(dtype)]
+        found = [np.nan, np.inf, -np.inf, -0.0, 0.0, _smallest(dtype), _largest(dtype)]
+        return found if domain != "negative" else [-abs(x) for x in found]
     return []
 
 

@@ -160,8 +160,8 @@ class Convolved:
         ints: dict[str, Dim] = {"channels": self.image[-1], "n": self.result[-1], "groups": groups}
         ints |= {"block_slices": block.slices, "block_rows": block.rows}
         ints |= {"block_pixels": block.pixels, "pitch": block.pitch}
-        if block.line_stride:
-            packed = self._packed(pack_conv_weights, block.grouped or shape, groups=groups)
+        if block.tile is not None:
+            packed = self._packed(pack_conv_weights, block.tile, groups=groups)
         else:
             packed = self._packed(np.ascontiguousarray, shape.dtype.numpy)
         finish = self.finish

@@ -9,21 +9,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from flowc.codegen.cpu.products.pixel_tiles import pixel_shape
 from flowc.codegen.cpu.tile_shape import TileShape, one_vector_shape
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution
 
 VECTORS = 8  # of pixels side by side, at most
-TILES = 16  # of pixels side by side in a task, at most
+TILES, FEWEST_TILES = 16, 4  # of pixels side by side in a task, at most, and of few rows at least
 # Of the planes of a task, which stay in a second-level cache: wanted, of volumes, and at most.
 PLANE_BYTES, VOLUME_BYTES, MOST_BYTES = 192 << 10, 384 << 10, 768 << 10
 USES = 4  # of an element of the input, at least: else taking planes apart costs more than it saves
 FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
 # Elements from one pixel to the next, at most, of lines for any number of outputs, and for those of
-# two panels: more panels share what is gathered.
+# two panels; more share what is gathered, unless tiles are about as high as they may be and weights
+# are near, which each row of pixels reads.
 LINE_STRIDE, NARROW_STRIDE = 12, 256
+FILLED_TILES, NEAR_WEIGHT_BYTES = 0.8, 3 << 20
 LONGEST_SUM = 16384  # of lines, whose sums are one chain of roundings
 TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these,
+NEAR_PANEL_BYTES = 112 << 10  # of a wide panel that each few rows read anew
 FEWEST_LINES = 1  # or than this, of lines that are many sums for each element
 SLICES = 8  # of a task, at most
 
@@ -33,8 +37,8 @@ class PlanarBlock:
     """How a convolution is cut: output `slices` (one of an image), `rows` of each and `pixels` of
     a row of a task; `pitch`: elements from one plane to the next; `scratch_bytes`: of all planes.
     `line_stride`: if not 0, the rows of the input are not taken apart, and it is the elements from
-    what a pixel sees to what the next does. `grouped`: the tile for the outputs of a group, where
-    lines are read group by group.
+    what a pixel sees to what the next does. `tile`: that of lines, which are read group by group
+    where they are `grouped`.
     """
 
     slices: int
@@ -43,7 +47,8 @@ class PlanarBlock:
     pitch: int
     scratch_bytes: int
     line_stride: int = 0
-    grouped: TileShape | None = None
+    tile: TileShape | None = None
+    grouped: bool = False
 
 
 def vectors_of_pixels(shape: TileShape, outputs: int) -> int:
@@ -81,15 +86,33 @@ def planar_block(
         tiling = _Tiling(shape, tile, (1, shift), stride * channels)
         return _cut(tiling, lowering, known, result)
     line_stride = stride * channels
-    if not _fits_lines(shape, lowering, known):
+    if not _fits_lines(shape, lowering, known, result[-2]):
         return None
     if dilation != 1:  # of more outputs, gathered rows are read often enough
         is_narrow = outputs <= shape.lanes
         return _lines_by_group(shape, lowering, known, result) if is_narrow else None
     seen = (line_stride, (kernel_w - stride) * channels)
     fewest = FEWEST_ROWS if line_stride <= LINE_STRIDE else FEWEST_LINES
-    found = _cut(_Tiling(shape, shape.rows, seen, 1, fewest), lowering, known, result)
-    return None if found is None else replace(found, line_stride=line_stride)
+    tile = _tile_of_lines(shape, known)
+    found = _cut(_Tiling(tile, tile.rows, seen, 1, fewest), lowering, known, result)
+    return None if found is None else replace(found, line_stride=line_stride, tile=tile)
+
+
+def _tile_of_lines(shape: TileShape, weights: Sequence[int]) -> TileShape:
+    """A wide tile loads less for each multiply-add, but is lower: it reads a panel more often,
+    which only pays if it is near, and may have more vectors than the outputs fill."""
+    *before, outputs = weights
+    wide = pixel_shape(shape, outputs)
+    is_near = prod(before) * wide.columns * shape.dtype.size <= NEAR_PANEL_BYTES
+    is_filled = _vectors_of_pixel(wide, outputs) <= _vectors_of_pixel(shape, outputs)
+    return wide if is_near and is_filled else shape
+
+
+def _vectors_of_pixel(tile: TileShape, outputs: int) -> int:
+    """Vectors of sums of a pixel."""
+    whole, rest = divmod(outputs, tile.columns)
+    width = min(width for width in (tile.columns, *tile.widths, 0) if width >= rest)
+    return -(-(whole * tile.columns + width) // tile.lanes)
 
 
 def _lines_by_group(
@@ -106,18 +129,27 @@ def _lines_by_group(
     beside = ((kernel_w - 1) * dilation + 1 - stride) * channels * lowering.groups
     tiling = _Tiling(tile, tile.rows, (line_stride, beside), 1, FEWEST_LINES)
     found = _cut(tiling, lowering, weights, result)
-    return None if found is None else replace(found, line_stride=line_stride, grouped=tile)
+    return (
+        None if found is None else replace(found, line_stride=line_stride, tile=tile, grouped=True)
+    )
 
 
-def _fits_lines(shape: TileShape, lowering: Convolution, weights: Sequence[int]) -> bool:
+def _fits_lines(
+    shape: TileShape, lowering: Convolution, weights: Sequence[int], width: Dim
+) -> bool:
     """Whether the input is used often enough, by few enough outputs, to be read where it stands."""
     *window, channels, outputs = weights
     line_stride = lowering.strides[-1] * channels
     if line_stride <= LINE_STRIDE:
         return prod(window) * channels >= USES
-    if line_stride > NARROW_STRIDE or outputs > 2 * shape.columns:
+    if line_stride > NARROW_STRIDE or prod(window) <= prod(lowering.strides):
         return False
-    return prod(window) > prod(lowering.strides)
+    if outputs <= 2 * shape.columns:
+        return True
+    is_near = prod(weights) * shape.dtype.size <= NEAR_WEIGHT_BYTES
+    if not isinstance(width, int) or not is_near or prod(weights[:-1]) > LONGEST_SUM:
+        return False
+    return width >= FILLED_TILES * -(-width // shape.rows) * shape.rows
 
 
 def _is_seldom_used(lowering: Convolution, weights: Sequence[int]) -> bool:
@@ -150,12 +182,15 @@ class _Tiling:
     planes: int
     fewest_rows: int = FEWEST_ROWS
 
-    def most_tiles(self, width: Dim) -> int:
-        """Tiles of a task, which share a row evenly."""
+    def most_tiles(self, width: Dim, rows: Dim = TASKS) -> int:
+        """Tiles of a task, which share a row evenly; where there are few `rows`, so few of them
+        that there are enough tasks."""
         if not isinstance(width, int):
             return TILES
         needed = max(1, -(-width // self.tile))
-        return -(-needed // -(-needed // TILES))
+        parts = -(-TASKS // max(1, rows)) if isinstance(rows, int) else 1
+        most = min(TILES, max(FEWEST_TILES, -(-needed // parts)))
+        return -(-needed // -(-needed // most))
 
     def pitch(self, tiles: int) -> int:
         elements = tiles * self.tile * self.seen[0] + max(0, self.seen[1])
@@ -177,7 +212,7 @@ def _cut_image(
     tiling: _Tiling, lowering: Convolution, weights: Sequence[int], result: Sequence[Dim]
 ) -> PlanarBlock | None:
     height, width = result[1:3]
-    tiles = tiling.most_tiles(width)
+    tiles = tiling.most_tiles(width, height)
     stride, around = lowering.strides[0], (weights[0] - 1) * lowering.dilations[0] + 1
     while tiles > 1 and around * tiling.row_bytes(tiles) > PLANE_BYTES:
         tiles //= 2

@@ -49,8 +49,8 @@ def planar_source(
     axes = per_axis("dhw", "in", "out", "kernel", "stride", "dilation", "pad")
     own = ["channels", "n", "groups", "block_slices", "block_rows", "block_pixels", "pitch"]
     arguments = arguments_of(shape, "x weights y scratch", ["batch", *axes, *own], extra)
-    if block.grouped is not None:
-        shape = block.grouped
+    shape = block.tile or shape
+    if block.grouped:
         sizes = _sizes_of_rows(shape, block, outputs // groups, width)
         name, tile = "grouped_conv", f"groups_{_tiles_name(shape, block, sizes)}"
         routine = panels_routine(shape, block.line_stride, sizes)
