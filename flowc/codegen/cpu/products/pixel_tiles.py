@@ -122,15 +122,15 @@ def pack_pointwise(weights: Array, shape: TileShape) -> Packed:
 
 def panel_vectors(shape: TileShape, columns: int, *, in_place: bool = False) -> list[Vector]:
     """The vectors that hold so many columns; of the last, fewer lanes may be stored. It is a
-    shorter one where processors slow down for whole ones. Else all are equally long, as LLVM would
-    spill the sums; and where storing it would take several stores, it is moved back to end with the
-    columns, unless it is alone: those that it shares are computed twice. `in_place`: none reaches
-    beyond columns that fill a vector."""
+    shorter one where processors slow down for whole ones, but not in the widest tiles. Else all are
+    equally long, as LLVM would spill the sums; and where storing it would take several stores, it
+    is moved back to end with the columns, unless it is alone: those that it shares are computed
+    twice. `in_place`: none reaches beyond columns that fill a vector."""
     lanes = min(shape.lanes, _power_of_two(columns))
     rest = columns % lanes
     found = [(first, lanes) for first in range(0, columns, lanes)]
     if rest and lanes * shape.dtype.size >= SLOW_BYTES and not in_place:
-        found[-1] = (columns - rest, _power_of_two(rest))
+        found[-1] = (columns - rest, _power_of_two(rest) if len(found) < WIDEST else lanes)
     elif columns > lanes and (rest & (rest - 1) or in_place):
         found[-1] = (columns - lanes, lanes)
     return found
