@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> tuple[Launch, ...]:
     """The kernels of a cluster of kind `matmul` or `convolution`. `block_rows`: as those of
-    `matmul_launches`."""
+    `matmul_launches` and of `Convolved.launches`."""
     body: Computation = node.attrs["body"]
     inner = product_in(body)
     outer = {p.output: v for p, v in zip(body.parameters, node.inputs)}
@@ -41,7 +41,7 @@ def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> 
     lowering = inner.lowering
     if isinstance(lowering, MatMul):
         return matmul_launches(node, inner, lowering, outer, shape, finish, block_rows)
-    return Convolved(node, inner, outer, shape, finish, target).launches()
+    return Convolved(node, inner, outer, shape, finish, target).launches(block_rows)
 
 
 def _finish(
