@@ -15,7 +15,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from flowc.codegen.kernels.kernel import Kernel
 
 KEPT_BYTES = 4 << 20  # some thousand kernels
+STORED_AT_ONCE = 4 << 20  # bytes of weights, which take a few milliseconds
 log = logging.getLogger("flowc.cache.store")
 
 
@@ -157,24 +158,46 @@ def find_program(
     the same program at the same time compile it once."""
     disk = DiskCache(folder)
     program = disk.load(key)
-    if program is None:
-        with _one_process_at_a_time(folder, key):
-            program = disk.load(key)
-            if program is None:
-                program = compile_it()
-                disk.store(key, as_images(program))
+    if program is not None:
+        return program
+    with ExitStack() as held:
+        held.enter_context(_one_process_at_a_time(folder, key))
+        program = disk.load(key)
+        if program is None:
+            program = compile_it()
+            _store_soon(disk, key, as_images(program), held)
     return program
+
+
+def _store_soon(disk: DiskCache, key: str, program: CompiledProgram, held: ExitStack) -> None:
+    """Stores a program, and lets go of what is `held` meanwhile. The first run does not wait for
+    much to be written; the process ends only when it is."""
+
+    def store(until_stored: ExitStack) -> None:
+        with until_stored:
+            disk.store(key, program)
+
+    if program.metadata.weights_bytes < STORED_AT_ONCE:
+        disk.store(key, program)
+        return
+    later = held.pop_all()
+    try:
+        threading.Thread(target=store, args=(later,), name="flowc-store", daemon=False).start()
+    except RuntimeError:  # the process is ending, or may have no more threads
+        store(later)
 
 
 @contextmanager
 def _one_process_at_a_time(folder: Path, key: str) -> Iterator[None]:
-    """Held by the process that compiles a program; nobody's where the folder takes no lock.
+    """Held by the process that compiles a program, until it is stored; nobody's where the folder
+    takes no lock.
 
     There are as many locks as folders of entries: they are never removed.
     """
     from filelock import FileLock
 
-    lock = FileLock(folder / f"{key[:2]}.lock")
+    # Another thread than the one that took it may let it go.
+    lock = FileLock(folder / f"{key[:2]}.lock", thread_local=False)
     try:
         lock.acquire()
     except (OSError, NotImplementedError) as error:

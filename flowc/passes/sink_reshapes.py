@@ -5,42 +5,107 @@ dense layer of an image or of a sequence computes it, is `reshape(x @ w + bias)`
 ops follow each other. A reshape takes no time, but nothing joins a product's kernel across it: a
 bias and an activation would take a kernel of their own, which reads and writes all elements again.
 Other operands have one element for each column, or are in memory, where a reshape is another view.
+
+It is likewise done before the pixels of a convolution are spread, which is how a transposed one is
+computed (`decompose.py`): channels of several pixels are channels of one until then. What is left
+behind it moves runs of elements, and computes none.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
+import numpy as np
+
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.lowering import Elementwise, MatMul, View
+from flowc.ir.dims import is_nonnegative, product
+from flowc.ir.lowering import Convolution, Elementwise, MatMul, View
 from flowc.ir.rewrite import Rewriter, rewrite_nodes
 from flowc.ir.types import Dims
 from flowc.options import Options
 
+MOVES = ("reshape", "transpose", "slice")
+
 
 def sink_reshapes(c: Computation, options: Options) -> Computation:
-    if not [n for n in c.nodes if isinstance(n.lowering, MatMul)]:
+    if not [n for n in c.nodes if isinstance(n.lowering, MatMul | Convolution)]:
         return c
     return rewrite_nodes(c, _Sinking().rule)
 
 
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """Elements of what a convolution makes, moved by views of known places. Element `c` of the last
+    dim is one of the channels that are `c` modulo the size of the last dim."""
+
+    made: Value
+    moves: tuple[Node, ...]
+
+
 class _Sinking:
     """`products`: what products give, and what is made of their elements; `shaped`: which of them a
-    value has the elements of, in other dims of which the last is the same."""
+    value has the elements of, in other dims of which the last is the same. `spread`: the same of
+    convolutions, of values whose elements have other places."""
 
     def __init__(self) -> None:
         self.products: set[Value] = set()
         self.shaped: dict[Value, Value] = {}
+        self.spread: dict[Value, _Spread] = {}
 
     def rule(self, b: Rewriter, node: Node) -> Value | None:
         match node.lowering:
             case MatMul():
                 self.products.add(node.output)
+            case Convolution():
+                self.spread[node.output] = _Spread(node.output, ())
             case View(reshape=True) if node.inputs[0] in self.products:
                 self._note(node.output, node.inputs[0])
+            case View() if node.inputs[0] in self.spread:
+                self._note_move(node)
             case Elementwise() if len(node.outputs) == 1 and not node.after:
-                return self._sunk(b, node)
+                return self._before_spread(b, node) or self._sunk(b, node)
             case _:
                 pass
         return None
+
+    def _note_move(self, node: Node) -> None:
+        source = node.inputs[0]
+        before, after = source.dims[-1:], node.output.dims[-1:]
+        known = node.op.name in MOVES and all(v.constant is not None for v in node.inputs[1:])
+        if not known or not (before and after) or not isinstance(after[0], int):
+            return
+        is_kept = before == after if node.op.name != "reshape" else _divides(after[0], before[0])
+        if node.op.name == "transpose":
+            order = node.inputs[1].constant
+            is_kept = order is not None and order[-1] == len(order) - 1
+        if is_kept:
+            found = self.spread[source]
+            self.spread[node.output] = replace(found, moves=(*found.moves, node))
+
+    def _before_spread(self, b: Rewriter, node: Node) -> Value | None:
+        """What is done with each of the elements, done before they are moved."""
+        dims = node.output.dims
+        spread = [self.spread[v] for v in node.inputs if v in self.spread and v.dims == dims]
+        moves = spread[0].moves if spread else ()
+        if not any(move.op.name == "transpose" for move in moves):
+            return None
+        if not is_nonnegative(2 * product(dims) - product(spread[0].made.dims)):
+            return None  # most are cut away
+        inputs: list[Value] = []
+        for value in node.inputs:
+            found = self.spread.get(value)
+            if found is not None and value.dims == dims and found.moves == moves:
+                inputs.append(found.made)
+                continue
+            repeated = _repeated(b, value, spread[0].made.dims[-1])
+            if repeated is None:
+                return None
+            inputs.append(repeated)
+        made = result = b.emit(node.op, inputs, node.attrs).output
+        for move in moves:
+            result = b.emit(move.op, [result, *move.inputs[1:]], move.attrs).output
+        self.spread[result] = _Spread(made, moves)
+        return result
 
     def _note(self, value: Value, source: Value) -> None:
         if value.dims and source.dims and value.dims[-1] == source.dims[-1]:
@@ -74,6 +139,20 @@ class _Sinking:
         if all(size == 1 for size in value.dims[:-1]):
             return value if len(value.dims) <= len(dims) else b.reshape(value, value.dims[-1:])
         return b.reshape(value, dims) if value.dims == shape and _is_stored(b, value) else None
+
+
+def _divides(part: int, whole: object) -> bool:
+    return isinstance(whole, int) and part > 0 and whole % part == 0
+
+
+def _repeated(b: Rewriter, value: Value, channels: object) -> Value | None:
+    """A constant of one element, or of one a channel, for channels of several pixels."""
+    known = value.constant
+    if known is None or known.size == 1:
+        return value if product(value.dims) == 1 and len(value.dims) <= 1 else None
+    if known.size != value.dims[-1] or not isinstance(channels, int):
+        return None
+    return b.const(np.tile(known.reshape(-1), channels // known.size))
 
 
 def _is_stored(b: Rewriter, value: Value) -> bool:

@@ -10,7 +10,11 @@ from collections.abc import Iterable
 
 from llvmlite import ir
 
-from flowc.codegen.cpu.block_copy import copy_rows_routine, transpose_routine
+from flowc.codegen.cpu.block_copy import (
+    copy_rows_routine,
+    transpose_routine,
+    zero_run_routine,
+)
 from flowc.codegen.cpu.gather import patches_routine
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import clear_rows_read, panels_routine
@@ -20,10 +24,11 @@ from flowc.codegen.llvm.vector_ir import (
     Value,
     Values,
     counted_loop,
+    index_range,
     indices,
     offset,
 )
-from flowc_runtime.native.writer import i64
+from flowc_runtime.native.writer import I64, i64
 
 
 def _vectors(share: Index, shape: TileShape) -> Index:
@@ -81,31 +86,91 @@ def _gather_pieces(
         first = first + width
 
 
+class _Window:
+    """The taps of a convolution, and which rows of a block see the image through them.
+
+    `sizes`: per axis each of `in rows kernel stride dilation pad`. Rows are flat output pixels, so
+    that those which a tap of the slowest axis sees outside the padding are one range of an image.
+    """
+
+    def __init__(self, b: ir.IRBuilder, sizes: list[Index], rank: int) -> None:
+        self.extent, self.pixels, taps, self.stride, self.dilation, self.pad = sizes[::rank]
+        self.inner_taps, self.inner_pixels = Index(b, i64(1)), Index(b, i64(1))
+        for axis in range(1, rank):
+            self.inner_pixels = self.inner_pixels * sizes[rank + axis]
+            self.inner_taps = self.inner_taps * sizes[2 * rank + axis]
+        self.taps = taps * self.inner_taps
+
+    def step(self, fit: Index) -> Index:
+        """How many taps a block has, of as many as `fit`: whole rows of the window, if one does."""
+        rows = fit // self.inner_taps.most(1)
+        even = self.taps.ceil_div(self.taps.ceil_div(fit).most(1))
+        b = fit.b
+        whole = rows * self.inner_taps
+        return Index(b, b.select(rows.compare(">", 0), whole.value, even.value)).least(self.taps)
+
+    def rows_seen(
+        self, begin: Index, end: Index, tap_begin: Index, tap_end: Index
+    ) -> tuple[Index, Index]:
+        """Those of rows `begin ... end` that taps see in the image; of several images, all."""
+        b = begin.b
+        inner = self.inner_taps.most(1)
+        first, last = tap_begin // inner, (tap_end - 1).most(0) // inner
+        ends = first * self.dilation - self.pad, last * self.dilation - self.pad
+        zero = Index(b, i64(0))
+        low = (zero - ends[0].most(ends[1])).most(0).ceil_div(self.stride)
+        high = (self.extent - ends[0].least(ends[1])).most(0).ceil_div(self.stride)
+        of_image = (self.pixels * self.inner_pixels).most(1)
+        image = begin // of_image * of_image
+        is_one = (image + of_image).compare(">=", end)
+        seen = begin.most(image + low * self.inner_pixels).least(end)
+        stop = end.least(image + high * self.inner_pixels).most(seen)
+        return (
+            Index(b, b.select(is_one, seen.value, begin.value)),
+            Index(b, b.select(is_one, stop.value, end.value)),
+        )
+
+
 def _emit_conv(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) -> None:
-    """Blocks hold whole taps where their channels fit, else a share of one tap's channels."""
+    """Blocks hold whole taps where their channels fit, else a share of one tap's channels. Rows
+    that see nothing but padding through the taps of a block are left out."""
     block, x, panels, c = args[:4]
     channels, x_stride, x_channel, c_stride, *rest = indices(b, args[4:])
     bounds, sizes = rest[:4], rest[4:]
-    taps = Index(b, i64(1))
-    for size in sizes[2 * rank : 3 * rank]:
-        taps = taps * size
-    fit = (Index(b, i64(shape.depth)) // channels.most(1)).most(1)
-    tap_blocks = taps.ceil_div(fit).most(1)  # no taps make one block of depth 0: C becomes 0
-    tap_step = taps.ceil_div(tap_blocks)
+    row_begin, row_end, *columns = bounds
+    window = _Window(b, sizes, rank)
+    taps = window.taps
+    tap_step = window.step((Index(b, i64(shape.depth)) // channels.most(1)).most(1)).most(1)
+    tap_blocks = taps.ceil_div(tap_step).most(1)  # no taps make one block of depth 0: C becomes 0
     channel_blocks = channels.ceil_div(shape.depth).most(1)
     channel_step = _vectors(channels.ceil_div(channel_blocks), shape)
+    seen = window.rows_seen(row_begin, row_end, Index(b, i64(0)), taps.least(tap_step))
+    is_part = (seen[1] - seen[0]).compare("<", row_end - row_begin)
+    with b.if_then(is_part):
+        _clear_rows(b, c, bounds, c_stride, shape)
+    added = Index(b, b.zext(is_part, I64))
     with counted_loop(b, tap_blocks) as tap_block, counted_loop(b, channel_blocks) as part:
         tap_begin, first = tap_block * tap_step, part * channel_step
         tap_end = (tap_begin + tap_step).least(taps)
         span = (channels - first).least(channel_step)
-        window = (*bounds[:2], tap_begin, tap_end, span, x_stride, x_channel + first)
-        patches_routine(shape, rank).call(b, block, x, *window, *sizes)
-        clear_rows_read(b, block, bounds[1] - bounds[0], bounds[3] - bounds[2], shape)
+        begin, end = window.rows_seen(row_begin, row_end, tap_begin, tap_end)
         k_begin, depth = tap_begin * channels + first, (tap_end - tap_begin) * span
-        panel = offset(panels, k_begin * shape.columns)
-        inner = taps * channels
-        add = panels_routine(shape)
-        add.call(b, block, panel, c, inner, depth, c_stride, *bounds, k_begin)
+        with b.if_then(end.compare(">", begin)):
+            seen_by = (begin, end, tap_begin, tap_end, span, x_stride, x_channel + first)
+            patches_routine(shape, rank).call(b, block, x, *seen_by, *sizes)
+            clear_rows_read(b, block, end - begin, columns[1] - columns[0], shape)
+            panel = offset(panels, k_begin * shape.columns)
+            told = (taps * channels, depth, c_stride, begin, end, *columns, k_begin + added)
+            panels_routine(shape).call(b, block, panel, c, *told)
+
+
+def _clear_rows(
+    b: ir.IRBuilder, c: Value, bounds: list[Index], c_stride: Index, shape: TileShape
+) -> None:
+    row_begin, row_end, column_begin, column_end = bounds
+    with index_range(b, row_begin, row_end) as row:
+        first = offset(c, row * c_stride + column_begin)
+        zero_run_routine(shape).call(b, first, column_end - column_begin)
 
 
 def gemm_block_routine(shape: TileShape, transpose_a: bool, pieces: int = 1) -> Routine:

@@ -66,26 +66,28 @@ def sizes_of(shape: TileShape) -> TileSizes:
 
 
 def sizes_needed(shape: TileShape, rows: Sequence[int], columns: int) -> TileSizes:
-    """The tiles for blocks of these numbers of rows, and so many columns: those that `add_panels`
-    would choose among all."""
-    least = lambda needed, sizes: min(size for size in sizes if size >= needed)
+    """The tiles for blocks of these numbers of rows, which they share out exactly, and so many
+    columns. Where no panel is whole, narrow tiles are higher."""
     rest = columns % shape.columns
-    width = least(rest, (shape.columns, *shape.widths))
+    width = min(w for w in (shape.columns, *shape.widths) if w >= rest)
     widths = (width,) if rest and width < shape.columns else ()
-    if columns < shape.columns and widths:
-        return TileSizes((), widths, (shape.rows,))
+    is_narrow = columns < shape.columns and widths
+    heights = _shared_heights(rows, _most_rows(shape, width) if is_narrow else shape.rows)
+    return TileSizes(() if is_narrow else heights, widths, heights)
+
+
+def _most_rows(shape: TileShape, width: int) -> int:
+    """How many rows of so few columns have as many sums as a tile of all columns."""
+    return shape.rows * (-(-shape.columns // shape.lanes)) // -(-width // shape.lanes)
+
+
+def _shared_heights(rows: Sequence[int], most: int) -> tuple[int, ...]:
+    """Heights of as few tiles as can be, of which those of a block differ by one row at most."""
     heights: set[int] = set()
     for count in rows:
-        tiles = max(1, -(-count // shape.rows))
-        even = -(-count // tiles)
-        step = least(even, shape.heights)
-        if even in _heights_with_lower(shape.heights):
-            heights |= {-(-(count - n) // tiles) for n in range(min(count, tiles))}
-        else:
-            heights |= {
-                least(min(step, count - first), shape.heights) for first in range(0, count, step)
-            }
-    return TileSizes(tuple(sorted(heights, reverse=True)), widths, (shape.rows,))
+        tiles = max(1, -(-count // most))
+        heights |= {-(-(count - n) // tiles) for n in range(min(count, tiles))}
+    return tuple(sorted(heights, reverse=True))
 
 
 def _heights_with_lower(heights: Sequence[int]) -> list[int]:
@@ -107,7 +109,7 @@ def _emit_tile(
         return sums_routine(shape, height, width, operands)
 
     with b.goto_entry_block():
-        side = b.alloca(element_type(shape.dtype), i64(shape.rows * shape.columns))
+        side = b.alloca(element_type(shape.dtype), i64(_elements_of_tile(shape, sizes)))
     height, width = _tile_sizes(rows, columns, shape, sizes)
     direct = b.and_(rows.compare("==", height), columns.compare("==", width))
     spill = b.not_(direct)
@@ -133,6 +135,11 @@ def _emit_tile(
         emit_by_size(b, width, sizes.widths, narrow)
     with b.if_then(spill, likely=False):
         copy_rows.call(b, c, side, rows, columns, c_stride, shape.columns)
+
+
+def _elements_of_tile(shape: TileShape, sizes: TileSizes) -> int:
+    """Room for any tile, whose rows stand `shape.columns` apart."""
+    return max(shape.rows, *sizes.narrow_heights) * shape.columns
 
 
 def _tile_sizes(
@@ -219,7 +226,8 @@ def _emit_panels(
         lambda inside, values: _emit_tile(inside, values, shape, operands, sizes),
     )
     count = row_end - row_begin
-    tiles = count.ceil_div(shape.rows).most(1)
+    heights = sizes.heights or sizes.narrow_heights
+    tiles = count.ceil_div(heights[0]).most(1)
     even = count.ceil_div(tiles)
     with index_range(b, column_begin, column_end, shape.columns) as j:
         columns = (column_end - j).least(shape.columns)
@@ -232,7 +240,7 @@ def _emit_panels(
         next_step = Index(b, i64(shape.columns * shape.dtype.size)) // count.ceil_div(step).most(1)
         fetched = Counter(b, following.get() * shape.dtype.size)
         is_exact = ir.Constant(ir.IntType(1), 0)
-        for height in _heights_with_lower(sizes.heights):
+        for height in _heights_with_lower(heights):
             of_height = b.and_(even.compare("==", height), step.compare("==", height))
             is_exact = b.or_(is_exact, of_height)
         of_even = row_end - (even * tiles - count) * (even - 1)

@@ -18,6 +18,7 @@ from typing import cast
 
 from flowc.codegen.kernels.builder import (
     LOCAL,
+    NestBuilder,
     int_name,
     int_number,
     int_op,
@@ -29,7 +30,8 @@ from flowc.codegen.kernels.cluster import (
 )
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.nest import Carve, Load, Name
+from flowc.codegen.kernels.launch_sizes import is_small
+from flowc.codegen.kernels.nest import Carve, Index, Load, Name, Scalar
 from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
 from flowc.codegen.kernels.reducing import Reducing, full_index
 from flowc.codegen.kernels.row_folds import RowFolds
@@ -41,6 +43,9 @@ from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, ceildiv, product, symbol
 from flowc.ir.lowering import Reduction
 
+ROWS_TOGETHER = 4  # of a column: a sum in memory waits for the one before
+SHORT = 64  # columns, of which LLVM would make vectors only after it has written them out
+SHORT_VECTOR = 8  # elements; of others vectors are not full
 PART_ROWS = 512  # rows of a column that are added up before their sum joins that of the others
 
 
@@ -106,24 +111,23 @@ def _columns(r: Reducing, target: Target) -> Launch:
                 nest.store(name, place, r.neutral(n, kinds[n]))
         row = symbol(f"{LOCAL}r", product(apart))
         of_run = symbol(f"{LOCAL}k", product(run))
-        index = full_index(r, kept_index, [*unravel(row, apart), *unravel(of_run, run)])
-        with _parts_of_rows(r, product(apart), bool(rounded)) as rows:
-            with rows, nest.loop("i", start, stop):
-                if run:
-                    parts = {n: Name(f"part{i}", kinds[n]) for i, n in enumerate(reductions)}
-                    for n, part in parts.items():
-                        nest.declare(part.name, r.neutral(n, part.dtype))
-                    folds = RowFolds(r, parts, product(run))
-                    with nest.loop("k", int_number(0), nest.size(product(run))):
-                        for n, part in parts.items():
-                            x = r.prepared(n, index)
-                            folds.join(n, part, x)
-                            folds.look(n, x)
-                    folds.settle()
-                for i, n in enumerate(reductions):
-                    x = Name(f"part{i}", kinds[n]) if run else r.prepared(n, index)
-                    before = nest.let(Load(f"a{i}", place, kinds[n]))
-                    nest.store(f"a{i}", place, nest.let(r.combine(n, before, x)))
+        at = lambda row: full_index(r, kept_index, [*unravel(row, apart), *unravel(of_run, run)])
+        is_plain = not (run or body_cost(body).has_compute_bound or is_small(r.node))
+        is_short = isinstance(width, int) and width < SHORT
+        fills_vectors = is_short and width % SHORT_VECTOR == 0 and not is_small(r.node)
+        together = ROWS_TOGETHER if is_plain and (fills_vectors or not is_short) else 1
+        with _parts_of_rows(r, product(apart), bool(rounded), together) as loops:
+            for rows, count in loops:
+                with rows, nest.loop("i", start, stop):
+                    found = _of_runs(r, kinds, at(row), product(run)) if run else {}
+                    for i, n in enumerate(reductions):
+                        x = found.get(n)
+                        if x is None:
+                            x = _sum_of(r, n, [r.prepared(n, at(row + k)) for k in range(count)])
+                        before = nest.let(Load(f"a{i}", place, kinds[n]))
+                        nest.store(f"a{i}", place, nest.let(r.combine(n, before, x)))
+                    if fills_vectors and r.choices.inner_loops:
+                        nest.invoke("keep_rolled")
             if rounded:
                 with nest.loop("i", start, stop):
                     for i, n in enumerate(reductions):
@@ -158,14 +162,58 @@ def _rounded_sums(
     return frozenset(n for n in sums if kinds[n].is_floating or kinds[n].is_complex)
 
 
+def _of_runs(
+    r: Reducing, kinds: Mapping[Node, DType], index: tuple[Dim, ...], run: Dim
+) -> dict[Node, Scalar]:
+    """The sum of a run of elements for each reduction. `index`: of its elements, by `k`."""
+    nest = r.c.nest
+    parts = {n: Name(f"part{i}", kinds[n]) for i, n in enumerate(r.reductions)}
+    for n, part in parts.items():
+        nest.declare(part.name, r.neutral(n, part.dtype))
+    folds = RowFolds(r, parts, run)
+    with nest.loop("k", int_number(0), nest.size(run)):
+        for n, part in parts.items():
+            x = r.prepared(n, index)
+            folds.join(n, part, x)
+            folds.look(n, x)
+    folds.settle()
+    return {**parts}
+
+
+def _sum_of(r: Reducing, n: Node, elements: Sequence[Scalar]) -> Scalar:
+    """Neighbours first, then what is made of them."""
+    found = list(elements)
+    while len(found) > 1:
+        found = [r.c.nest.let(r.combine(n, *pair)) for pair in zip(found[::2], found[1::2])]
+    return found[0]
+
+
 @contextmanager
-def _parts_of_rows(r: Reducing, rows: Dim, cut: bool) -> Iterator[AbstractContextManager[None]]:
-    """The loop over all rows, or over those of a part, of which the caller adds up the sums."""
+def _parts_of_rows(
+    r: Reducing, rows: Dim, cut: bool, together: int
+) -> Iterator[Sequence[tuple[AbstractContextManager[None], int]]]:
+    """The loops over all rows, or over those of a part, of which the caller adds up the sums: over
+    so many rows `together`, and over those that are left; each with how many it takes at once."""
     nest = r.c.nest
     if not cut:
-        yield nest.loop("r", int_number(0), nest.size(rows))
+        yield _loops_of_rows(nest, int_number(0), nest.size(rows), together)
         return
     with nest.loop("part", int_number(0), nest.size(rows), PART_ROWS):
         last = nest.declare("last", int_sum("part", PART_ROWS))
         nest.assign("last", int_op("smaller", last, nest.size(rows)))
-        yield nest.loop("r", int_name("part"), last)
+        # A part begins at a multiple of what goes together.
+        yield _loops_of_rows(nest, int_name("part"), last, together)
+
+
+def _loops_of_rows(
+    nest: NestBuilder, first: Index, last: Index, together: int
+) -> Sequence[tuple[AbstractContextManager[None], int]]:
+    """From a multiple of `together`."""
+    if together == 1:
+        return [(nest.loop("r", first, last), 1)]
+    count = nest.let(int_op("idiv", last, int_number(together)), "q")
+    whole = int_sum((together, count.name))
+    return [
+        (nest.loop("r", first, whole, together), together),
+        (nest.loop("r", whole, last), 1),
+    ]

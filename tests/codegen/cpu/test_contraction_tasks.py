@@ -89,11 +89,12 @@ def test_task_counts_are_dims() -> None:
     [
         ([112], 64, TileSizes((14,), (), (14,))),
         ([98, 14], 96, TileSizes((14,), (), (14,))),
-        # 9 rows of 17 go into a tile of 14, as do none less
-        ([17], 40, TileSizes((14, 4), (16,), (14,))),
-        ([7, 5], 32, TileSizes((7,), (), (14,))),
-        ([112, 3], 24, TileSizes((), (24,), (14,))),
-        ([1], 33, TileSizes((1,), (16,), (14,))),
+        ([17], 40, TileSizes((9, 8), (16,), (9, 8))),
+        ([7, 5], 32, TileSizes((7, 5), (), (7, 5))),
+        ([112, 3], 24, TileSizes((), (24,), (14, 3))),
+        ([32], 12, TileSizes((), (16,), (16,))),  # one vector: up to 28 rows
+        ([29], 16, TileSizes((), (16,), (15, 14))),
+        ([1], 33, TileSizes((1,), (16,), (1,))),
     ],
 )
 def test_lines_have_the_tiles_that_their_rows_need(
@@ -104,10 +105,11 @@ def test_lines_have_the_tiles_that_their_rows_need(
     text = panels_routine(shape, 6, needed).code.text
     sums = set(re.findall(r'define internal void @"flowc.line_sums.f32.(\d+x\d+)', text))
     whole = {f"{height}x{shape.columns}" for height in needed.heights}
-    assert sums == whole | {f"{shape.rows}x{width}" for width in needed.widths}
+    narrow = {f"{height}x{width}" for height in needed.narrow_heights for width in needed.widths}
+    assert sums == whole | narrow
 
 
 def test_tiles_of_six_rows_and_of_five_share_rows_out_exactly() -> None:
     shape = shape_for(dtypes.f32, 256)
-    for rows, heights in ((49, (6, 5)), (9, (5, 4)), (12, (6,)), (7, (4,)), (1, (1,))):
+    for rows, heights in ((49, (6, 5)), (9, (5, 4)), (12, (6,)), (7, (4, 3)), (1, (1,))):
         assert sizes_needed(shape, [rows], 64).heights == heights

@@ -64,7 +64,8 @@ def compiled(emit: Callable[..., Any], *dims: Dim) -> tuple[Executable, Kernel]:
 
 
 def narrow_epilogue(b: Any, x: Any) -> Any:
-    return b.neg(b.mat_mul(x, b.const(np.ones((8, 8), np.float32))))
+    """One loop over several rows at once, and one over those that are left."""
+    return b.neg(b.mat_mul(x, b.const(np.ones((8, 5), np.float32))))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_which_loops_ask(emit: Callable[..., Any], dims: tuple[Dim, ...], asks: 
     assert ("interleave()" in kernel.source) == (asks == MANY)
     text = kernel_text(kernel)
     back = re.findall(r"br label [^\n]*!llvm\.loop (!\d+)", text)
-    assert len(back) == (asks is not None)
+    assert len(back) == (2 if asks == ROLLED else asks is not None)
     assert asks is None or asks in text
     assert MARK not in text
 

@@ -207,7 +207,8 @@ def test_other_convolutions_are_computed_otherwise() -> None:
     assert _block((2, 2, 16, 16), image, strides=(2, 2)) is None
     assert _block((1, 1, 16, 16), image) is None
     assert _block((1, 1, 16, 8), image) is None
-    assert _block((3, 3, 16, 8), (1, 64, 17, 8)) is None
+    assert _block((3, 3, 16, 8), (1, 64, 17, 8)).grouped.columns == 8  # too narrow for planes
+    assert _block((7, 7, 512, 8), (1, 7, 7, 8)) is None  # sums of 25,088 products
     assert _block((3, 3, 16, 8), image, strides=(2, 2)).grouped.columns == 8
     assert _block((3, 3, 1, 8), image, groups=8) is None
     assert _block((3, 3, 8, 64), image, groups=8).grouped.columns == 8

@@ -311,6 +311,30 @@ def test_long_columns_are_added_up_in_parts(rows: Any) -> None:
     np.testing.assert_allclose(found, squares.astype(np.float64).sum(0), 2e-6)
 
 
+@pytest.mark.parametrize(
+    ("columns", "together"),
+    [(8, True), (24, True), (300, True), (symbol("n"), True), (5, False), (12, False)],
+)
+@pytest.mark.parametrize("fold", ["sum", "max", "prod"])
+def test_several_rows_join_a_column_at_once(fold: str, columns: Any, together: bool) -> None:
+    """Of few columns that leave vectors half empty, one by one."""
+    for rows in (64, 101, 3000):
+        b: Any = Builder()
+        x = b.parameter("x", tensor_type(dtypes.f32, (2, rows, columns)))
+        c = b.build([getattr(b, fold)(x, np.int32(1))])
+        report = Report()
+        program = compile_computation(c, Options(), spec_of(c, ["x"], ["y"]), report=report)
+        (kernel,) = report.stages.kernels.values()
+        assert ("whole" in kernel.source) == (fold == "sum" and rows > 1024)
+        several = re.findall(r"for r in range\(.*, 4\):", kernel.source)
+        assert bool(several) == together
+        size = columns if isinstance(columns, int) else 41
+        given = np.random.default_rng(rows).uniform(0.9, 1.1, (2, rows, size)).astype(np.float32)
+        exact = getattr(given.astype(np.float64), fold)(1)
+        (found,) = Executable(program, 2).run([given])
+        np.testing.assert_allclose(found, exact, rtol=1e-4)
+
+
 def test_normalized_groups_of_channels_are_read_run_by_run() -> None:
     """Group norm: mean and variance over axes that are not adjacent, and what is made of them."""
 

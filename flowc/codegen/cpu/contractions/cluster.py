@@ -8,26 +8,39 @@ contraction calls through its address.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
+from math import lcm
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from flowc.codegen.cpu.contractions.convolved import Convolved
 from flowc.codegen.cpu.contractions.launching import BlockFinish, product_in
 from flowc.codegen.cpu.contractions.matmul import matmul_launches
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.ways import is_depthwise
-from flowc.codegen.kernels.builder import INLINE_SIZES, LOCAL, int_name, int_number
+from flowc.codegen.kernels.builder import (
+    INLINE_SIZES,
+    LOCAL,
+    int_name,
+    int_number,
+    int_op,
+    int_sum,
+)
 from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
 from flowc.codegen.kernels.cost import body_cost
-from flowc.codegen.kernels.kernel import Epilogue, Launch
+from flowc.codegen.kernels.kernel import Epilogue, Launch, Operand
 from flowc.codegen.kernels.nest import Load
-from flowc.ir.computation import Computation, Node
+from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, product, symbol
 from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
-from flowc.ir.lowering import Convolution, MatMul
+from flowc.ir.lowering import Convolution, MatMul, View
 
 if TYPE_CHECKING:
     from flowc.codegen.cpu.target import CpuTarget
+
+MOST_COLUMNS = 512  # of rows that are several rows of few columns
 
 
 def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> tuple[Launch, ...]:
@@ -62,26 +75,73 @@ def _finish(
     is_single = dims[-1] == 1
     column = 0 if is_single else symbol(f"{LOCAL}column", dims[-1])
     index = layout.index((*unravel(row, dims[:-1]), column))
-    rows = nest.loop("row", int_name("begin"), int_name("end"))
     one_panel = _is_one_panel(inner, dims[-1], shape)
-    bounds = int_name("first"), int_name("last")
-    if one_panel:
-        bounds = int_number(0), nest.size(dims[-1])
-    columns = nest.loop("column", *bounds)
-    with rows, nullcontext() if is_single else columns:
+    is_dear = body_cost(body).has_compute_bound
+
+    def element(columns: Dim) -> None:
+        """What is done with one element, last in a loop over so many."""
         place = nest.index(row_major(stored, index))
         raw = Load(c.out_names[body.results[0]], place, inner.output.type.dtype)
         c.rows[inner.output] = (index, nest.let(raw))
         for value, x in [(v, c.element(v, index)) for v in body.results]:
             c.store(value, index, x)
-        walked = product(dims) if is_single else dims[-1]
-        if target.choices.is_interleaved(body_cost(body).has_compute_bound, walked):
+        if target.choices.is_interleaved(is_dear, columns):
             nest.invoke("interleave")
         elif not is_single:
             nest.invoke("keep_rolled" if one_panel else "interleave_two")
+
+    begin, end = int_name("begin"), int_name("end")
+    together = 1
+    if one_panel and isinstance(dims[-1], int) and layout == LAYOUTS[CHANNELS_LAST]:
+        together = _rows_together(body, inner, c.inputs, dims[-1], shape)
+    if together > 1:
+        columns = together * dims[-1]
+        blocks = nest.let(int_op("idiv", int_sum("end", "-begin"), int_number(together)), "q")
+        rest = int_sum("begin", (together, blocks.name))
+        with (
+            nest.loop("row", begin, rest, together),
+            nest.loop("column", int_number(0), int_number(columns)),
+        ):
+            element(columns)
+        begin = rest
+    bounds = int_name("first"), int_name("last")
+    if one_panel:
+        bounds = int_number(0), nest.size(dims[-1])
+    rows = nest.loop("row", begin, end)
+    with rows, nullcontext() if is_single else nest.loop("column", *bounds):
+        element(product(dims) if is_single else dims[-1])
     tail = ("begin", "end", "first", "last")
     made = c.launch(target, node.outputs, 1, 1, 0, node, tail)
-    return BlockFinish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
+    operands = tuple(_repeated(x, dims[-1], together) for x in made.operands)
+    return BlockFinish(Epilogue(made.kernel, operands, made.ints), made.errors)
+
+
+def _rows_together(
+    body: Computation, inner: Node, inputs: Sequence[Value], columns: int, shape: TileShape
+) -> int:
+    """How many rows of few columns are one row that fills vectors: what differs between columns is
+    known, and is repeated for it. 1: what is done with an element needs its column."""
+    together = lcm(columns, shape.lanes) // columns
+    if columns == 1 or together * columns > MOST_COLUMNS:
+        return 1
+    if any(isinstance(node.lowering, View) for node in body.nodes):
+        return 1
+    for parameter, value in zip(body.parameters, inputs):
+        seen = parameter.output
+        if seen in inner.inputs or seen.dims == inner.output.dims or product(seen.dims) == 1:
+            continue
+        is_row = seen.dims[-1] == columns and product(seen.dims) == columns
+        if not is_row or value.constant is None:
+            return 1
+    return together
+
+
+def _repeated(operand: Operand, columns: Dim, times: int) -> Operand:
+    """An operand of rows that are several rows of a result."""
+    if times == 1 or not isinstance(operand, Value) or operand.constant is None:
+        return operand
+    found = operand.constant.reshape(-1)
+    return np.tile(found, times) if found.size == columns else operand
 
 
 def _is_one_panel(inner: Node, columns: Dim, shape: TileShape) -> bool:

@@ -22,6 +22,7 @@ FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
 # Elements from one pixel to the next, at most, of lines for any number of outputs, and for those of
 # two panels: more panels share what is gathered.
 LINE_STRIDE, NARROW_STRIDE = 12, 256
+LONGEST_SUM = 16384  # of lines, whose sums are one chain of roundings
 TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these,
 FEWEST_LINES = 1  # or than this, of lines that are many sums for each element
 SLICES = 8  # of a task, at most
@@ -70,14 +71,21 @@ def planar_block(
         if stride > 1 and _is_seldom_used(lowering, known):
             return _lines_by_group(shape, lowering, known, result)
         if not _fills_planes(shape, lowering, known, result[-2]):
-            return None
+            few_uses = prod(known[:-2]) <= prod(lowering.strides)
+            long_sums = prod(known[:-1]) > LONGEST_SUM
+            if few_uses or long_sums:
+                return None
+            return _lines_by_group(shape, lowering, known, result)
         tile = vectors_of_pixels(shape, outputs) * shape.lanes
         shift = (kernel_w - 1) * dilation // stride
         tiling = _Tiling(shape, tile, (1, shift), stride * channels)
         return _cut(tiling, lowering, known, result)
     line_stride = stride * channels
-    if dilation != 1 or not _fits_lines(shape, lowering, known):
+    if not _fits_lines(shape, lowering, known):
         return None
+    if dilation != 1:  # of more outputs, gathered rows are read often enough
+        is_narrow = outputs <= shape.lanes
+        return _lines_by_group(shape, lowering, known, result) if is_narrow else None
     seen = (line_stride, (kernel_w - stride) * channels)
     fewest = FEWEST_ROWS if line_stride <= LINE_STRIDE else FEWEST_LINES
     found = _cut(_Tiling(shape, shape.rows, seen, 1, fewest), lowering, known, result)

@@ -1,0 +1,135 @@
+"""A program with many weights is stored while it runs already: nobody compiles it twice, and the
+process ends only when it is on disk."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from flowc.cache import store
+from flowc.cache.disk import DiskCache
+from flowc.cache.store import STORED_AT_ONCE, find_program
+from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
+
+KEY = "0123456789"
+LARGE = STORED_AT_ONCE + 1
+
+
+@pytest.fixture(autouse=True)
+def no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs are of weights alone."""
+    monkeypatch.setattr(store, "as_images", lambda program: program)
+
+
+@pytest.fixture
+def writing(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Entries are written when this is set."""
+    allowed = threading.Event()
+    original = DiskCache.store
+
+    def waiting(disk: DiskCache, key: str, program: CompiledProgram) -> None:
+        allowed.wait(60)
+        original(disk, key, program)
+
+    monkeypatch.setattr(DiskCache, "store", waiting)
+    return allowed
+
+
+def program(weights_bytes: int) -> CompiledProgram:
+    return CompiledProgram((), [], ProgramMetadata(weights_bytes=weights_bytes), b"")
+
+
+def finish_storing() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "flowc-store":
+            thread.join(60)
+
+
+def test_the_first_run_does_not_wait(tmp_path: Path, writing: threading.Event) -> None:
+    made = program(LARGE)
+    assert find_program(tmp_path, KEY, lambda: made) is made
+    assert DiskCache(tmp_path).load(KEY) is None
+    writing.set()
+    finish_storing()
+    assert DiskCache(tmp_path).load(KEY) is not None
+
+
+def test_who_asks_meanwhile_gets_what_is_stored(tmp_path: Path, writing: threading.Event) -> None:
+    made: list[CompiledProgram] = []
+
+    def make() -> CompiledProgram:
+        made.append(program(LARGE))
+        return made[-1]
+
+    found: list[CompiledProgram] = []
+    find_program(tmp_path, KEY, make)
+    other = threading.Thread(target=lambda: found.append(find_program(tmp_path, KEY, make)))
+    other.start()
+    writing.set()
+    other.join(60)
+    assert len(made) == 1 and found[0].metadata == made[0].metadata
+
+
+def test_few_weights_are_stored_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored: list[threading.Thread] = []
+    original = DiskCache.store
+
+    def noted(disk: DiskCache, key: str, program: CompiledProgram) -> None:
+        stored.append(threading.current_thread())
+        original(disk, key, program)
+
+    monkeypatch.setattr(DiskCache, "store", noted)
+    find_program(tmp_path, KEY, lambda: program(STORED_AT_ONCE - 1))
+    assert stored == [threading.current_thread()]
+
+
+def test_without_threads_it_is_stored_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is ending starts none."""
+
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    find_program(tmp_path, KEY, lambda: program(LARGE))
+    assert DiskCache(tmp_path).load(KEY) is not None
+
+
+CHILD = """
+import sys
+from pathlib import Path
+import numpy as np
+import flowc as tf
+from flowc.cache.disk import DiskCache
+
+stored, original = [], DiskCache.store
+def noted(disk, key, program):
+    if program.metadata.weights_bytes:
+        stored.append(key)
+    original(disk, key, program)
+DiskCache.store = noted
+
+x = tf.placeholder(tf.float32, [1, 1200])
+y = tf.matmul(x, tf.constant(np.ones((1200, 1200), np.float32)))
+with tf.Session() as session:
+    print(session.run(y, {x: np.ones((1, 1200), np.float32)})[0, 0])
+if sys.argv[1:] == ["again"]:
+    assert not stored
+"""
+
+
+def test_the_process_ends_when_it_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLOWC_CACHE_DIR", str(tmp_path / "cache"))
+    for mode in ([], ["again"]):
+        out = subprocess.run(
+            [sys.executable, "-c", CHILD, *mode], capture_output=True, text=True, timeout=120
+        )
+        assert out.returncode == 0, out.stderr
+        assert out.stdout == "1200.0\n"

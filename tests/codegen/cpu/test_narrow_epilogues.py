@@ -1,0 +1,95 @@
+"""What follows a product of few columns goes over several rows at once: vectors are full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flowc import dtypes
+from flowc.cache.disk import DiskCache
+from flowc.cache.store import KernelCache
+from flowc.codegen.kernels.kernel import Kernel
+from flowc.compiler import Report, compile_computation
+from flowc.ir.builder import Builder
+from flowc.ir.dims import symbol
+from flowc.ir.program_spec import spec_of
+from flowc.ir.types import tensor_type
+from flowc.options import Options
+from flowc.run.executable import Executable
+
+K = 6
+Emit = Callable[[Any, Any, Any, Any], Any]
+RANDOM = np.random.default_rng(7)
+
+
+def program(emit: Emit, weights: np.ndarray, bias: np.ndarray) -> tuple[Executable, Kernel]:
+    """Of x[m, K], rest[m, n] and row[n]; and the kernel of the epilogue."""
+    b = Builder()
+    m, n = symbol("m"), weights.shape[1]
+    x = b.parameter("x", tensor_type(dtypes.f32, (m, K)))
+    rest = b.parameter("rest", tensor_type(dtypes.f32, (m, n)))
+    row = b.parameter("row", tensor_type(dtypes.f32, (n,)))
+    product = b.mat_mul(x, b.const(weights))
+    c = b.build([emit(b, b.add(product, b.const(bias)), rest, row)])
+    report = Report()
+    made = compile_computation(
+        c, Options(), spec_of(c, ["x", "rest", "row"], ["y"]), report=report,
+        kernels=KernelCache(DiskCache(None)),
+    )  # fmt: skip
+    kernels = report.stages.kernels.values()
+    return Executable(made, 1), next(k for k in kernels if k.source.startswith("def kernel("))
+
+
+def added(b: Any, biased: Any, rest: Any, _: Any) -> Any:
+    return b.relu(b.add(biased, rest))
+
+
+def scaled(b: Any, biased: Any, _: Any, row: Any) -> Any:
+    return b.mul(biased, row)
+
+
+def reversed_columns(b: Any, biased: Any, rest: Any, _: Any) -> Any:
+    return b.add(biased, b.reverse(rest, b.const(np.array([1], np.int32))))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 5, 7, 8, 12, 16, 17, 24, 31, 33, 40])
+def test_every_number_of_rows(columns: int) -> None:
+    weights = RANDOM.normal(size=(K, columns)).astype(np.float32)
+    bias = RANDOM.normal(size=columns).astype(np.float32)
+    run, _ = program(added, weights, bias)
+    row = np.zeros(columns, np.float32)
+    for rows in (0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 48, 99, 200):
+        x = RANDOM.normal(size=(rows, K)).astype(np.float32)
+        rest = RANDOM.normal(size=(rows, columns)).astype(np.float32)
+        (y,) = run.run((x, rest, row))
+        exact = np.maximum(x.astype(np.float64) @ weights + bias + rest, 0)
+        np.testing.assert_allclose(y, exact, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("emit", "columns", "loops"),
+    [
+        (added, 3, 2),
+        (added, 12, 2),
+        (added, 32, 1),  # whole vectors
+        (added, 40, 1),  # several panels
+        (scaled, 3, 1),  # what the run alone knows cannot be repeated
+        (reversed_columns, 3, 1),  # which element is read depends on the column
+    ],
+)
+def test_where_rows_go_together(emit: Emit, columns: int, loops: int) -> None:
+    weights = RANDOM.normal(size=(K, columns)).astype(np.float32)
+    run, kernel = program(emit, weights, np.ones(columns, np.float32))
+    assert kernel.source.count("for row in range") == loops
+    x, rest = RANDOM.normal(size=(9, K)), RANDOM.normal(size=(9, columns))
+    row = RANDOM.normal(size=columns).astype(np.float32)
+    (y,) = run.run((x.astype(np.float32), rest.astype(np.float32), row))
+    biased = x @ weights + 1
+    exact = {
+        added: np.maximum(biased + rest, 0), scaled: biased * row,
+        reversed_columns: biased + rest[:, ::-1],
+    }[emit]  # fmt: skip
+    np.testing.assert_allclose(y, exact, rtol=1e-4, atol=1e-4)
