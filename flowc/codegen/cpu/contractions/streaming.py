@@ -68,7 +68,7 @@ def streamed_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
     products = [n for n in chain if n.attrs["kind"] == "matmul"]
     panels = [ceildiv(product_in(n.attrs["body"]).output.dims[-1], shape.columns) for n in products]
     called = [_called(x, values, "rows" if x.kernel.nest else "panels") for x in calls]
-    blocked = _Blocked(entries, rows, block_rows, blocks)
+    blocked = _RowBlocks(entries, rows, block_rows, blocks)
     return (*packs, _stream_launch(node, chain, calls, called, blocked, row_bytes, panels, target))
 
 
@@ -78,7 +78,7 @@ def _streamed_pixels(node: Node, chain: Sequence[Node], target: CpuTarget) -> La
     images, rows, columns, channels = (d for d in value.dims if isinstance(d, int))
     row_bytes = columns * channels * value.type.dtype.size
     block_rows = rows_of_band(rows, row_bytes)
-    blocked = _Blocked(images, rows, block_rows, rows // block_rows)
+    blocked = _RowBlocks(images, rows, block_rows, rows // block_rows)
     calls = [x for n in chain for x in contraction_launches(n, target, block_rows * columns)]
     called = [_called(x, [value], "tasks") for x in calls]
     tasks = [floordiv(x.total, blocked.entries * blocked.blocks) for x in calls]
@@ -86,7 +86,7 @@ def _streamed_pixels(node: Node, chain: Sequence[Node], target: CpuTarget) -> La
 
 
 @dataclass(frozen=True, slots=True)
-class _Blocked:
+class _RowBlocks:
     """How the `rows` of each of so many `entries` are cut into `blocks`."""
 
     entries: Dim
@@ -100,7 +100,7 @@ def _stream_launch(
     chain: Sequence[Node],
     calls: Sequence[Launch],
     called: Sequence[CalledKernel],
-    blocked: _Blocked,
+    blocked: _RowBlocks,
     row_bytes: Sequence[Dim],
     tasks: Sequence[Dim],
     target: CpuTarget,
