@@ -68,7 +68,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (lower, "what follows knows core ops only, which say all in their attrs"),
     (scalar_loops, "a loop over scalars is one kernel"),
     (fuse, "one kernel for a group of nodes"),
-    (stream_products, "scores of attention stay in caches"),
+    (stream_products, "scores of attention and depthwise pixels stay in caches"),
     (order_updates, "what is read no more may be changed in place"),
 )
 NAMES = tuple(dict.fromkeys(p.__name__ for p, _ in PIPELINE))

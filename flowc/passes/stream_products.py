@@ -1,9 +1,11 @@
-"""Chains of a product, loops over its rows and a product of these, as one cluster.
+"""Chains of a product, loops over its rows and a product of these, and of a depthwise convolution
+and one of its single pixels, as one cluster.
 
 In: a Computation of clusters. Out: one in which such a chain, as of attention (QK^T, softmax, times
-V), is a cluster of kind `stream`, whose body holds the clusters, where the values that they hand on
-are large and read by nobody else. A block of rows goes through the whole chain before the next, so
-that these values stay in caches, and the run has no room for all of them.
+V) or of an inverted residual block, is a cluster of kind `stream`, whose body holds the clusters,
+where the values that they hand on are large and read by nobody else. A block of rows goes through
+the whole chain before the next, so that these values stay in caches, and the run has no room for
+all of them.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.core_ops import devices_of
 from flowc.ir.dims import Dim, evaluate, symbols_of
-from flowc.ir.lowering import Elementwise, MatMul, Reduction
+from flowc.ir.lowering import Convolution, Elementwise, MatMul, Reduction
 from flowc.ir.op import op_named
 from flowc.options import Options
 from flowc.passes.analysis.failures import may_fail
+from flowc.passes.analysis.pixel_chains import is_pixel_chain
 from flowc.passes.analysis.products import entries_and_rows
 
 LARGE = 1 << 19  # bytes of a value: of less, a chain takes as long as its clusters
@@ -32,7 +35,7 @@ def stream_products(c: Computation, options: Options) -> Computation:
     if options.has_gpu or not options.fuse:
         return c
     clusters = [n for n in c.nodes if n.op.name == "cluster"]
-    if not any(n.attrs["kind"] == "matmul" for n in clusters):
+    if not any(n.attrs["kind"] in ("matmul", "convolution") for n in clusters):
         return c
     users = c.users()
     awaited = {n for node in c.nodes for n in node.after}
@@ -50,7 +53,7 @@ def _chain_to(last: Node, kept: set[Value]) -> tuple[Node, ...]:
     """The clusters of the chain that ends with a product; none where there is no chain."""
     product = _product(last)
     if product is None:
-        return ()
+        return _pixels_to(last, kept)
     rows = _given(last, product.inputs[0]).node
     if not _is_plain(rows, "loop") or any(v in kept for v in rows.outputs):
         return ()
@@ -59,6 +62,27 @@ def _chain_to(last: Node, kept: set[Value]) -> tuple[Node, ...]:
         if value not in kept and _product(first) is not None and _streams(first, rows, last):
             return first, rows, last
     return ()
+
+
+def _pixels_to(last: Node, kept: set[Value]) -> tuple[Node, ...]:
+    """The same for a chain that ends with a convolution of single pixels."""
+    pixels = _convolution(last)
+    if pixels is None or not _reads_left_once(last, pixels):
+        return ()
+    value = _given(last, pixels.inputs[0])
+    first = value.node
+    depthwise = _convolution(first)
+    if depthwise is None or len(first.outputs) != 1 or value in kept:
+        return ()
+    return (first, last) if _is_large(value) and is_pixel_chain(depthwise, pixels) else ()
+
+
+def _convolution(node: Node) -> Node | None:
+    """The convolution of a cluster, where its weights are known."""
+    if not _is_plain(node, "convolution"):
+        return None
+    found = next(n for n in node.attrs["body"].nodes if isinstance(n.lowering, Convolution))
+    return found if _given(node, found.inputs[1]).constant is not None else None
 
 
 def _is_plain(node: Node, kind: str) -> bool:
@@ -101,13 +125,19 @@ def _streams(first: Node, rows: Node, last: Node) -> bool:
     columns = value.dims[-1]
     if rows.output.type != value.type or not isinstance(columns, int) or columns > LONGEST:
         return False
-    size = value.type.size * value.type.dtype.size
-    if evaluate(size, dict.fromkeys(symbols_of(size), 1)) <= LARGE:
+    if not _is_large(value):
         return False
     own, other = _rows_of(first), _rows_of(last)
     if own != other or not isinstance(own[1], int) or own[1] < FEWEST_ROWS:
         return False
-    return _is_by_rows(rows, value) and _reads_left_once(last)
+    product = _product(last)
+    assert product is not None
+    return _is_by_rows(rows, value) and _reads_left_once(last, product)
+
+
+def _is_large(value: Value) -> bool:
+    size = value.type.size * value.type.dtype.size
+    return evaluate(size, dict.fromkeys(symbols_of(size), 1)) > LARGE
 
 
 def _rows_of(node: Node) -> tuple[Dim, Dim]:
@@ -135,10 +165,8 @@ def _is_by_rows(node: Node, value: Value) -> bool:
     return body.results[0] in made
 
 
-def _reads_left_once(node: Node) -> bool:
+def _reads_left_once(node: Node, product: Node) -> bool:
     """Whether nothing but the product of a cluster reads its left operand."""
-    product = _product(node)
-    assert product is not None
     return len(node.attrs["body"].users()[product.inputs[0]]) == 1
 
 

@@ -93,3 +93,19 @@ def test_where_rows_go_together(emit: Emit, columns: int, loops: int) -> None:
         reversed_columns: biased + rest[:, ::-1],
     }[emit]  # fmt: skip
     np.testing.assert_allclose(y, exact, rtol=1e-4, atol=1e-4)
+
+
+def test_layers_that_are_alike_have_their_own_constants() -> None:
+    b: Any = Builder()
+    y = b.parameter("x", tensor_type(dtypes.f32, (40, 6)))
+    given = RANDOM.normal(size=(40, 6)).astype(np.float32)
+    exact = given.astype(np.float64)
+    for _ in range(3):
+        weights = RANDOM.normal(size=(6, 6)).astype(np.float32)
+        bias = RANDOM.normal(size=6).astype(np.float32)
+        y = b.relu(b.add(b.mat_mul(y, b.const(weights)), b.const(bias)))
+        exact = np.maximum(exact @ weights + bias, 0)
+    c = b.build([y])
+    made = compile_computation(c, Options(), spec_of(c, ["x"], ["y"]))
+    (found,) = Executable(made, 1).run((given,))
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-4)

@@ -371,6 +371,14 @@ def test_columns_that_need_as_many_vectors_share_their_tiles() -> None:
     assert tiles(64) == tiles(1024) == ["row_sums.f32.6x64.16"]
 
 
+def test_the_widest_tiles_have_vectors_of_one_length() -> None:
+    """LLVM spills the sums of a tile of 6 x (16 + 16 + 16 + 8)."""
+    shape = pixel_shape(shape_for(dtypes.f32, 512), 56)
+    assert panel_vectors(shape, 56) == [(0, 16), (16, 16), (32, 16), (48, 16)]
+    assert panel_vectors(shape, 40) == [(0, 16), (16, 16), (32, 8)]
+    assert panel_vectors(shape_for(dtypes.f32, 256), 24) == [(0, 8), (8, 8), (16, 8)]
+
+
 def test_rows_that_fill_no_tile_have_no_block_of_their_own() -> None:
     """Four rows behind six blocks would be computed one by one."""
     source = pointwise_source(shape_for(dtypes.f32, 512), 0)

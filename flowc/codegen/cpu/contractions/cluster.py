@@ -30,7 +30,7 @@ from flowc.codegen.kernels.builder import (
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
 from flowc.codegen.kernels.cost import body_cost
-from flowc.codegen.kernels.kernel import Epilogue, Launch, Operand
+from flowc.codegen.kernels.kernel import Epilogue, Launch, Operand, PackedConstant
 from flowc.codegen.kernels.nest import Load
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, product, symbol
@@ -45,7 +45,7 @@ MOST_COLUMNS = 512  # of rows that are several rows of few columns
 
 def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> tuple[Launch, ...]:
     """The kernels of a cluster of kind `matmul` or `convolution`. `block_rows`: as those of
-    `matmul_launches`."""
+    `matmul_launches` and of `Convolved.launches`."""
     body: Computation = node.attrs["body"]
     inner = product_in(body)
     outer = {p.output: v for p, v in zip(body.parameters, node.inputs)}
@@ -54,7 +54,7 @@ def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> 
     lowering = inner.lowering
     if isinstance(lowering, MatMul):
         return matmul_launches(node, inner, lowering, outer, shape, finish, block_rows)
-    return Convolved(node, inner, outer, shape, finish, target).launches()
+    return Convolved(node, inner, outer, shape, finish, target).launches(block_rows)
 
 
 def _finish(
@@ -140,8 +140,9 @@ def _repeated(operand: Operand, columns: Dim, times: int) -> Operand:
     """An operand of rows that are several rows of a result."""
     if times == 1 or not isinstance(operand, Value) or operand.constant is None:
         return operand
-    found = operand.constant.reshape(-1)
-    return np.tile(found, times) if found.size == columns else operand
+    if product(operand.dims) != columns:
+        return operand
+    return PackedConstant(operand, lambda found: np.tile(found.reshape(-1), times))
 
 
 def _is_one_panel(inner: Node, columns: Dim, shape: TileShape) -> bool:

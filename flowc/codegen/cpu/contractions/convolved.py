@@ -35,7 +35,7 @@ from flowc.codegen.cpu.winograd.ways import DEPTHWISE, POINTWISE, TRANSPOSED, co
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, PackedConstant
 from flowc.codegen.packed import Packed
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, ceildiv, product
+from flowc.ir.dims import Dim, ceildiv, floordiv, product
 from flowc.ir.layout import LAYOUTS
 from flowc.ir.lowering import Convolution
 from flowc.ir.types import Dims
@@ -80,8 +80,14 @@ class Convolved:
     def result(self) -> Dims:
         return LAYOUTS[self.lowering.layout].logical(self.inner.output.dims)
 
-    def launches(self) -> tuple[Launch, ...]:
+    def launches(self, block_rows: int = 0) -> tuple[Launch, ...]:
+        """`block_rows`: pixels of a block of a chain of a depthwise convolution and one of single
+        pixels, whose tasks are those of one block after another."""
         known = self.weights.constant
+        if block_rows:
+            assert known is not None
+            is_single = self.lowering.groups == 1
+            return (self._pointwise(known.shape, block_rows) if is_single else self._depthwise(),)
         ways = conv_ways(
             self.lowering, self.weights, self.image, self.result, self.shape, self.target.exact
         )
@@ -187,17 +193,22 @@ class Convolved:
         packed = self._packed(lambda found: pack_depthwise(found.transpose(0, 1, 3, 2), spec))
         return self._launch(source, packed, ints)
 
-    def _pointwise(self, window: tuple[int, ...]) -> Launch:
+    def _pointwise(self, window: tuple[int, ...], block_rows: int = 0) -> Launch:
+        """Blocks of given rows are entries of a batch, which share the weights."""
         channels, n = self.weights.dims[-2:]
         m, finish = product(self.image[:-1]), self.finish
         ints: dict[str, Dim] = {"m": m, "n": n, "channels": channels, "w_step": channels}
         ints |= {"c_stride": n, "batch": 1, "x_batch": 0, "w_batch": 0}
+        if block_rows:
+            ints |= {"m": block_rows, "batch": floordiv(m, block_rows), "parts": 1}
+            ints["x_batch"] = channels * block_rows
         tiles = pixel_shape(self.shape, window[-1])
         rest = window[-1] % tiles.columns
         together = rows_together(tiles, channels, n)
         source = pointwise_source(
-            tiles, rest, finish.hook, extra=finish.extra, together=together, sizes=ints
-        )
+            tiles, rest, finish.hook, extra=finish.extra, together=together,
+            block_rows=block_rows, sizes=ints,
+        )  # fmt: skip
         return self._launch(source, self._packed(pack_pointwise, tiles), ints)
 
     def _winograd(self, window: tuple[int, ...], spec: WinogradSpec) -> Launch:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from flowc import dtypes
 from flowc.codegen.cpu.tile_shape import TileShape
@@ -27,16 +28,17 @@ _PARTS: tuple[tuple[CalledPart.Name, DType], ...] = (
     ("epilogue_buffers", dtypes.i64),
 )
 Entry = int | str | None
+Walked = Literal["panels", "tasks", "rows"]
 
 
 @dataclass(frozen=True, slots=True)
 class CalledKernel:
     """A kernel as its caller sees it. `buffers` and those of its epilogue say of each entry what
     the caller writes there: the number of a streamed value's place, the address of SCRATCH or of
-    EPILOGUE_BUFFERS, None for what the driver wrote. `is_product`: its tasks are those of
-    `each_block`; else its range is rows."""
+    EPILOGUE_BUFFERS, None for what the driver wrote. `range`: its tasks are the panels of
+    `each_block`, or those of a block of rows follow each other, or its range is rows."""
 
-    is_product: bool
+    range: Walked
     buffers: tuple[Entry, ...]
     epilogue_buffers: tuple[Entry, ...]
 
@@ -50,13 +52,13 @@ def stream_kernel(calls: Sequence[CalledKernel], streamed: int, shape: TileShape
 
     Buffers: scratch, which begins with `table_bytes`, then `buffers_of`. Ints: `rows` of a batch
     entry, `block_rows` and `blocks` of these, `free` (where in scratch the called kernels have
-    theirs); `place` in scratch and `row_bytes` of each value; `panels` of each product. The range
-    is blocks of rows, entry by entry.
+    theirs); `place` in scratch and `row_bytes` of each value; `panels` of each product, or how many
+    `tasks` of a kernel are a block. The range is blocks of rows, entry by entry.
     """
     starts = _table_starts(calls)
     ints = ["rows", "block_rows", "blocks", "free"]
     ints += [f"{name}{i}" for i in range(streamed) for name in ("place", "row_bytes")]
-    ints += [f"panels{i}" for i, call in enumerate(calls) if call.is_product]
+    ints += [f"{call.range}{i}" for i, call in enumerate(calls) if call.range != "rows"]
     given = [f"{part}{i}" for i, call in enumerate(calls) for part, _ in _parts_of(call)]
     lines = [
         f"def streamed({', '.join(['scratch', *given, *ints, 'begin', 'end'])}):",
@@ -71,9 +73,14 @@ def stream_kernel(calls: Sequence[CalledKernel], streamed: int, shape: TileShape
         *_place_lines(calls, starts),
     ]
     for i, call in enumerate(calls):
-        lines += (
-            _product_lines(i, starts[i], shape) if call.is_product else _row_lines(i, starts[i])
-        )
+        match call.range:
+            case "panels":
+                lines += _product_lines(i, starts[i], shape)
+            case "tasks":
+                begin, end = f"unit * tasks{i}", f"(unit + 1) * tasks{i}"
+                lines.append(f"        {_call(i, starts[i], begin, end)}")
+            case "rows":
+                lines.append(f"        {_call(i, starts[i], 'first', 'last')}")
     kinds = (kind for call in calls for _, kind in _parts_of(call))
     return Kernel(
         "\n".join(lines) + "\n",
@@ -145,7 +152,3 @@ def _product_lines(i: int, start: int, shape: TileShape) -> list[str]:
         f"            {_call(i, start, 'task', 'task + width')}",
         "            panel += width",
     ]
-
-
-def _row_lines(i: int, start: int) -> list[str]:
-    return [f"        {_call(i, start, 'first', 'last')}"]

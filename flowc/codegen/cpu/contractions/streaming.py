@@ -2,14 +2,15 @@
 next, so that what they hand on stays in the second cache and takes no memory of the run.
 
 In: a cluster of kind `stream`, whose body is a chain of clusters: a product, a loop over its rows,
-a product of these. Out: launches that pack the right operands, and one of a kernel that calls those
-of the chain. Invariant: the same bits as of the clusters one after another.
+a product of these; or a depthwise convolution and one of its single pixels. Out: launches that pack
+right operands of the run, and one of a kernel that calls those of the chain. Invariant: the same
+bits as of the clusters one after another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from flowc.codegen.cpu.contractions.launching import (
 from flowc.codegen.cpu.contractions.stream_source import (
     CalledKernel,
     Entry,
+    Walked,
     buffers_of,
     stream_kernel,
     table_bytes,
@@ -38,8 +40,9 @@ from flowc.codegen.kernels.kernel import (
 )
 from flowc.codegen.kernels.loops import loop_launch
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, ceildiv, evaluate, maximum, symbols_of
+from flowc.ir.dims import Dim, ceildiv, evaluate, floordiv, maximum, symbols_of
 from flowc.ir.lowering import MatMul
+from flowc.passes.analysis.pixel_chains import rows_of_band
 from flowc.passes.analysis.products import entries_and_rows
 
 if TYPE_CHECKING:
@@ -52,6 +55,8 @@ LEAST_TILES = 3  # above one another in a block: fewer share what they read of t
 def streamed_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
     """The kernels of a cluster of kind `stream`."""
     chain = _chain(node)
+    if chain[0].attrs["kind"] == "convolution":
+        return (_streamed_pixels(node, chain, target),)
     values = [n.output for n in chain[:-1]]
     shape = target.tile_shape(values[0].type.dtype)
     row_bytes = [v.dims[-1] * v.type.dtype.size for v in values]
@@ -60,27 +65,67 @@ def streamed_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
     blocks = ceildiv(rows, most)
     block_rows = ceildiv(ceildiv(rows, blocks), shape.rows) * shape.rows
     packs, calls = _members(chain, target, most)
-    called = [_called(x, values) for x in calls]
+    products = [n for n in chain if n.attrs["kind"] == "matmul"]
+    panels = [ceildiv(product_in(n.attrs["body"]).output.dims[-1], shape.columns) for n in products]
+    called = [_called(x, values, "rows" if x.kernel.nest else "panels") for x in calls]
+    blocked = _RowBlocks(entries, rows, block_rows, blocks)
+    return (*packs, _stream_launch(node, chain, calls, called, blocked, row_bytes, panels, target))
+
+
+def _streamed_pixels(node: Node, chain: Sequence[Node], target: CpuTarget) -> Launch:
+    """Of a depthwise convolution and one of single pixels: a block is rows of the image."""
+    (value,) = (n.output for n in chain[:-1])
+    images, rows, columns, channels = (d for d in value.dims if isinstance(d, int))
+    row_bytes = columns * channels * value.type.dtype.size
+    block_rows = rows_of_band(rows, row_bytes)
+    blocked = _RowBlocks(images, rows, block_rows, rows // block_rows)
+    calls = [x for n in chain for x in contraction_launches(n, target, block_rows * columns)]
+    called = [_called(x, [value], "tasks") for x in calls]
+    tasks = [floordiv(x.total, blocked.entries * blocked.blocks) for x in calls]
+    return _stream_launch(node, chain, calls, called, blocked, [row_bytes], tasks, target)
+
+
+@dataclass(frozen=True, slots=True)
+class _RowBlocks:
+    """How the `rows` of each of so many `entries` are cut into `blocks`."""
+
+    entries: Dim
+    rows: Dim
+    block_rows: Dim
+    blocks: Dim
+
+
+def _stream_launch(
+    node: Node,
+    chain: Sequence[Node],
+    calls: Sequence[Launch],
+    called: Sequence[CalledKernel],
+    blocked: _RowBlocks,
+    row_bytes: Sequence[Dim],
+    tasks: Sequence[Dim],
+    target: CpuTarget,
+) -> Launch:
+    """The launch that makes the `calls`. `tasks`: the ints that say what a block is of those whose
+    range is not rows."""
+    values = [n.output for n in chain[:-1]]
     places: list[Dim] = [_aligned(table_bytes(called))]
     for size in row_bytes:
-        places.append(_aligned(places[-1] + block_rows * size))
-    products = [n for n in chain if n.attrs["kind"] == "matmul"]
-    ints = [rows, block_rows, blocks, places[-1]]
+        places.append(_aligned(places[-1] + blocked.block_rows * size))
+    ints = [blocked.rows, blocked.block_rows, blocked.blocks, places[-1]]
     ints += [x for pair in zip(places, row_bytes) for x in pair]
-    ints += [ceildiv(product_in(n.attrs["body"]).output.dims[-1], shape.columns) for n in products]
     seen: dict[Value, Operand] = dict(zip(chain[-1].outputs, node.outputs, strict=True))
     seen |= dict.fromkeys(values, STREAMED)
-    launch = Launch(
-        stream_kernel(called, len(values), shape),
+    units = blocked.entries * blocked.blocks
+    return Launch(
+        stream_kernel(called, len(values), target.tile_shape(values[0].type.dtype)),
         (SCRATCH, *buffers_of(called)),
-        tuple(ints),
-        entries * blocks,
-        tasks_worth_a_thread(chain[0], entries * blocks),
+        (*ints, *tasks),
+        units,
+        tasks_worth_a_thread(chain[0], units),
         scratch=places[-1] + reduce(maximum, (x.scratch for x in calls)),
         nodes=node.origin,
         calls=tuple(_with_operands(x, seen) for x in calls),
     )
-    return (*packs, launch)
 
 
 def _members(
@@ -120,7 +165,7 @@ def _entries_and_rows(member: Node) -> tuple[Dim, Dim]:
     return entries_and_rows(inner.lowering, left, right, inner.output)
 
 
-def _called(launch: Launch, streamed: Sequence[Value]) -> CalledKernel:
+def _called(launch: Launch, streamed: Sequence[Value], walked: Walked) -> CalledKernel:
     """What the tables of a launch have to be told."""
 
     def told(operands: Sequence[Operand]) -> tuple[Entry, ...]:
@@ -133,8 +178,7 @@ def _called(launch: Launch, streamed: Sequence[Value]) -> CalledKernel:
         )
 
     late = launch.epilogue.operands if launch.epilogue is not None else ()
-    is_product = launch.kernel.nest is None
-    return CalledKernel(is_product, told(launch.operands), told(late))
+    return CalledKernel(walked, told(launch.operands), told(late))
 
 
 def _with_operands(launch: Launch, seen: Mapping[Value, Operand]) -> Launch:

@@ -151,9 +151,13 @@ def has_masks(shape: TileShape) -> bool:
 
 def tile_columns(shape: TileShape, columns: int) -> int:
     """The columns of the tile that so many have: with masks, as many as fill vectors, of which the
-    last may be half a one, for which the clock of many processors is faster."""
-    half = shape.lanes // 2
-    return -(-columns // half) * half if has_masks(shape) else columns
+    last may be half a one, for which the clock of many processors is faster. Of the widest tiles
+    all are whole: LLVM would spill the sums."""
+    if not has_masks(shape):
+        return columns
+    is_widest = columns > (WIDEST - 1) * shape.lanes
+    unit = shape.lanes if is_widest else shape.lanes // 2
+    return -(-columns // unit) * unit
 
 
 def panel_vectors(shape: TileShape, columns: int, *, in_place: bool = False) -> list[Vector]:

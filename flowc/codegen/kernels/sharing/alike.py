@@ -72,7 +72,8 @@ class AlikeLaunches:
 
 def _is_shared(launch: Launch) -> bool:
     """Whether the launch is that of any cluster like its own. What may fail names the nodes."""
-    own = any(isinstance(x, np.ndarray) for x in launch.operands)
+    late = launch.epilogue.operands if launch.epilogue is not None else ()
+    own = any(isinstance(x, np.ndarray) for x in (*launch.operands, *late))
     return not (own or launch.errors or launch.sizes or launch.calls)
 
 
