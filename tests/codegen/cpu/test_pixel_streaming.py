@@ -8,6 +8,7 @@ import pytest
 from fused_text import assert_text_compiles_back
 from partitions import PartitionedProgram, bits
 from plan_memory import check_memory, plan_without_code
+from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.codegen.cpu.target import cpu_target
@@ -16,7 +17,6 @@ from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import spec_of
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.analysis.pixel_chains import rows_of_band
 from flowc.passes.pipeline import run_passes
