@@ -198,8 +198,9 @@ class ByColumns:
 class ByThreads:
     """Another kernel does it. `change` gives its Native for that of the CPU,
     None where that one's own range is long enough. Where there are
-    `lanes`, so many threads take a step of the range together, and share its scratch; the kernel
-    gets `lane, lanes` behind `begin, end`, and they wait for each other in `barrier()`."""
+    `lanes`, so many threads take a step of the range together, and share its scratch; a kernel
+    that takes them gets `lane, lanes` behind `begin, end`, and they wait for each other in
+    `barrier()`."""
 
     change: Callable[[Native], Native | None]
     lanes: int = 1

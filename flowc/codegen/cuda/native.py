@@ -77,7 +77,8 @@ def thread_launch(node: Node) -> Launch:
             own: GpuForm | None = gpu_form(changed.function)
             if isinstance(own, ByColumns):
                 return _by_columns(launch, changed, own.name)
-            return launch if lanes == 1 else _by_lanes(launch, lanes)
+            takes_lanes = "lanes" in inspect.signature(changed.function).parameters
+            return _by_lanes(launch, lanes) if takes_lanes else launch
         case _:
             return native_launch(node)
 

@@ -297,18 +297,19 @@ def test_a_device_that_is_lost_ends_every_run_with_an_error(device: FakeCuda) ->
 
 
 def test_operations_may_ask_for_the_device_of_their_session(device: FakeCuda) -> None:
-    with tf.device("/gpu:0"):
-        y = tf.exp(tf.constant([0.0] * 100), name="on_gpu")
-    with tf.Session(device="cuda") as session:
-        assert session.run(y).sum() == 100
-        with tf.device("/gpu:1"):
-            z = tf.exp(tf.constant([0.0] * 100))
-        found = [(d.device_type, d.memory_limit_bytes) for d in session.list_devices()]
-        assert found[1:] == [("GPU", 1 << 34)]
-        with pytest.raises(InvalidArgumentError, match=r"GPU:1.*CPU:0, .*GPU:0 \]"):
-            session.run(z)
-    with tf.Session() as session, pytest.raises(InvalidArgumentError, match="Cannot assign"):
-        session.run(y)
+    with tf.Graph().as_default():
+        with tf.device("/gpu:0"):
+            y = tf.exp(tf.constant([0.0] * 100), name="on_gpu")
+        with tf.Session(device="cuda") as session:
+            assert session.run(y).sum() == 100
+            with tf.device("/gpu:1"):
+                z = tf.exp(tf.constant([0.0] * 100))
+            found = [(d.device_type, d.memory_limit_bytes) for d in session.list_devices()]
+            assert found[1:] == [("GPU", 1 << 34)]
+            with pytest.raises(InvalidArgumentError, match=r"GPU:1.*CPU:0, .*GPU:0 \]"):
+                session.run(z)
+        with tf.Session() as session, pytest.raises(InvalidArgumentError, match="Cannot assign"):
+            session.run(y)
 
 
 def _placed(x: Any) -> Any:

@@ -7,7 +7,7 @@ its block make such programs; what a CudaTarget leaves on the host stays there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -66,6 +66,10 @@ class SimtTarget:
     @property
     def choices(self) -> LoopChoices:
         return self.device.choices
+
+    @property
+    def ways(self) -> Mapping[Node, str]:
+        return self.device.ways
 
     @property
     def host(self) -> SimtTarget:

@@ -24,7 +24,7 @@ log.append(raises("AttributeError", 'has no "nope" field', lambda: setattr(c.gpu
 # 46_what_imports_do_not_find
 x = tf.placeholder(tf.float32, [None], name="x"); y = tf.nn.relu(x, name="y"); given = tf.get_default_graph().as_graph_def(); one = tf.constant([1.0])
 for change, words in (({"input_map": {"nope:0": one}}, "not found in graph_def: [nope:0]"), ({"input_map": {"nope": one}}, "not found in graph_def: [nope:0]"), ({"input_map": {"x:5": one}}, "not found in graph_def: [x:5]"), ({"return_elements": ["nope"]}, "Requested return node 'nope' not found in graph def"), ({"return_elements": ["nope:0"]}, "Requested return tensor 'nope:0' not found in graph def"), ({"return_elements": ["y:3"]}, "Invalid return output 3 of node 'y', which has 1 output(s)")): log.append(raises("ValueError", words, lambda: tf.import_graph_def(given, **change)))
-# 68_signs_asserted
+# 69_signs_asserted
 for check, x, words in ((tf.assert_positive, [0], "x > 0"), (tf.assert_negative, [0.0], "x < 0"), (tf.assert_non_negative, [-1], "x >= 0"), (tf.assert_non_positive, [1], "x <= 0")):
     log.append(raises("InvalidArgumentError", f"Condition {words} did not hold element-wise:", lambda: check(x))); log.append(raises("InvalidArgumentError", "told", lambda: check(x, message="told")))
     p = tf.placeholder(tf.float32, [1]); log.append(raises("InvalidArgumentError", f"Condition {words} did not hold element-wise:", lambda: tf.Session().run(check(p), {p: x})))
@@ -44,7 +44,7 @@ with tf.Session() as s: log.append(s.run([tf.sparse_tensor_to_dense(f["s"]), tf.
 labels, found = tf.placeholder(tf.int64, [None]), tf.placeholder(tf.int64, [None]); matrix = tf.confusion_matrix(labels, found, 4)
 for x, y, words in (([9], [0], "`labels` out of bound"), ([0], [9], "`predictions` out of bound"), ([-1], [0], "`labels` contains negative values"), ([0], [-1], "`predictions` contains negative values")): log.append(raises("InvalidArgumentError", words, lambda: tf.Session().run(matrix, {labels: x, found: y})))
 log.append(tf.Session().run(matrix, {labels: [1, 2, 2], found: [1, 0, 0]})); log.append(raises("InvalidArgumentError", "`labels` out of bound", lambda: tf.confusion_matrix([7], [1], 4)))
-# 100_steps_of_summaries
+# 99_steps_of_summaries
 def training():
     v = tf.Variable(1.0); tf.summary.scalar("v", v); return tf.train.GradientDescentOptimizer(0.1).minimize(v * v, global_step=tf.train.get_or_create_global_step())
 step = training()
