@@ -155,6 +155,8 @@ class Grouping:
         if len(readers) != 1 or readers[0] not in self.floating:
             return False
         often = self._walked_by(readers[0])
+        if _ends_product(node) and is_nonnegative(2 * often - node.output.type.size):
+            return False  # it joins the product, whose kernel computes elements by vectors
         return isinstance(readers[0].lowering, View) and is_nonnegative(
             node.output.type.size * REPEAT_LIMIT - often
         )
@@ -379,6 +381,23 @@ class Grouping:
 def _share_machine(nodes: Sequence[Node]) -> bool:
     """Whether all or none of the nodes have a kernel that is for the CPU alone."""
     return len({n.attrs.get("device") == "on_cpu" for n in nodes}) == 1
+
+
+def _ends_product(node: Node) -> bool:
+    """Whether a node is the last of elementwise ones that follow a product or a convolution."""
+    dims = node.output.dims
+    pending, seen = [node], {node}
+    while pending and len(seen) <= NODE_LIMIT:
+        for value in pending.pop().inputs:
+            source = value.node
+            if value.dims != dims or source in seen:
+                continue
+            if isinstance(source.lowering, MatMul | Convolution):
+                return True
+            if isinstance(source.lowering, Elementwise):
+                seen.add(source)
+                pending.append(source)
+    return False
 
 
 def _scatters(cluster: Cluster) -> bool:

@@ -19,6 +19,7 @@ from flowc.codegen.cpu.contractions.convolved import Convolved
 from flowc.codegen.cpu.contractions.launching import BlockFinish, product_in
 from flowc.codegen.cpu.contractions.matmul import matmul_launches
 from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.vector_interleave import COUNT
 from flowc.codegen.cpu.winograd.ways import is_depthwise
 from flowc.codegen.kernels.builder import (
     INLINE_SIZES,
@@ -93,7 +94,8 @@ def _finish(
     begin, end = int_name("begin"), int_name("end")
     together = 1
     if one_panel and isinstance(dims[-1], int) and layout == LAYOUTS[CHANNELS_LAST]:
-        together = _rows_together(body, inner, c.inputs, dims[-1], shape)
+        fits = _can_repeat(body, inner, c.inputs, dims[-1])
+        together = _rows_together(dims[-1], shape.lanes, is_dear) if fits else 1
     if together > 1:
         columns = together * dims[-1]
         blocks = nest.let(int_op("idiv", int_sum("end", "-begin"), int_number(together)), "q")
@@ -116,24 +118,29 @@ def _finish(
     return BlockFinish(Epilogue(made.kernel, operands, made.ints), made.errors)
 
 
-def _rows_together(
-    body: Computation, inner: Node, inputs: Sequence[Value], columns: int, shape: TileShape
-) -> int:
-    """How many rows of few columns are one row that fills vectors: what differs between columns is
-    known, and is repeated for it. 1: what is done with an element needs its column."""
-    together = lcm(columns, shape.lanes) // columns
-    if columns == 1 or together * columns > MOST_COLUMNS:
-        return 1
-    if any(isinstance(node.lowering, View) for node in body.nodes):
-        return 1
+def _rows_together(columns: int, lanes: int, is_dear: bool) -> int:
+    """How many rows of few columns are one row that fills vectors; of what takes long, as many
+    vectors as are computed at a time, if those are not too many."""
+    for vectors in (COUNT, 1) if is_dear else (1,):
+        together = lcm(columns, vectors * lanes) // columns
+        if together * columns <= MOST_COLUMNS:
+            return together
+    return 1
+
+
+def _can_repeat(body: Computation, inner: Node, inputs: Sequence[Value], columns: int) -> bool:
+    """Whether several rows may be one: what differs between columns is known, and is repeated for
+    them. Else what is done with an element needs its column."""
+    if columns == 1 or any(isinstance(node.lowering, View) for node in body.nodes):
+        return False
     for parameter, value in zip(body.parameters, inputs):
         seen = parameter.output
         if seen in inner.inputs or seen.dims == inner.output.dims or product(seen.dims) == 1:
             continue
         is_row = seen.dims[-1] == columns and product(seen.dims) == columns
         if not is_row or value.constant is None:
-            return 1
-    return together
+            return False
+    return True
 
 
 def _repeated(operand: Operand, columns: Dim, times: int) -> Operand:
