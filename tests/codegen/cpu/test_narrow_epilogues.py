@@ -109,3 +109,17 @@ def test_layers_that_are_alike_have_their_own_constants() -> None:
     made = compile_computation(c, Options(), spec_of(c, ["x"], ["y"]))
     (found,) = Executable(made, 1).run((given,))
     np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-4)
+
+
+def test_what_the_product_reads_may_be_read_beside_it() -> None:
+    """An image of one channel that scales what a convolution makes of it: each row has its own."""
+    b: Any = Builder()
+    x = b.parameter("x", tensor_type(dtypes.f32, (2, 9, 9, 1)))
+    weights = RANDOM.normal(size=(3, 3, 1, 8)).astype(np.float32)
+    made = b.conv2d(x, b.const(weights), strides=(1, 1, 1, 1), padding="SAME")
+    c = b.build([b.mul(b.add(made, b.const(np.ones(8, np.float32))), x), made])
+    program = compile_computation(c, Options(), spec_of(c, ["x"], ["y", "plain"]))
+    given = RANDOM.normal(size=(2, 9, 9, 1)).astype(np.float32)
+    y, plain = Executable(program, 1).run((given,))
+    np.testing.assert_allclose(y, (plain + 1) * given, rtol=1e-5, atol=1e-5)
+    assert np.abs(y).max() > 1

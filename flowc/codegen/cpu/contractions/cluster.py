@@ -133,9 +133,11 @@ def _can_repeat(body: Computation, inner: Node, inputs: Sequence[Value], columns
     them. Else what is done with an element needs its column."""
     if columns == 1 or any(isinstance(node.lowering, View) for node in body.nodes):
         return False
+    # What the product reads may be read beside it, too.
+    read = {v for node in body.nodes if node is not inner for v in node.inputs}
     for parameter, value in zip(body.parameters, inputs):
         seen = parameter.output
-        if seen in inner.inputs or seen.dims == inner.output.dims or product(seen.dims) == 1:
+        if seen not in read or seen.dims == inner.output.dims or product(seen.dims) == 1:
             continue
         is_row = seen.dims[-1] == columns and product(seen.dims) == columns
         if not is_row or value.constant is None:
