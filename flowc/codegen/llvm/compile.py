@@ -29,17 +29,23 @@ def compile_module(
 
     Raises `InternalError` when LLVM rejects a text.
     """
-    with _own_machine(processor, speed) as machine:
+    is_kept = not any(_USED in text for text in texts)
+    with _own_machine(processor, speed, is_kept) as machine:
         return _object_of(optimized_module(texts, machine, speed=speed, loops=loops), machine)
 
 
+# A machine remembers the addresses of what this list of any module names, and whatever lies there in
+# a later one is told to the linker as used: equal texts would give different objects.
+_USED = "llvm.used"
 _free_machines: dict[tuple[Processor, bool], list[llvm.TargetMachine]] = {}
 
 
 @contextmanager
-def _own_machine(processor: Processor, speed: int) -> Iterator[llvm.TargetMachine]:
-    """A target machine that no other thread has meanwhile. They serve one module after another: a
-    new one reads the list of features for its first function, which takes 2 ms."""
+def _own_machine(
+    processor: Processor, speed: int, is_kept: bool
+) -> Iterator[llvm.TargetMachine]:
+    """A target machine that no other thread has meanwhile. Those that are kept serve one module
+    after another: a new one reads the list of features for its first function (2 ms)."""
     free = _free_machines.setdefault((processor, speed > 0), [])
     try:
         machine = free.pop()
@@ -48,7 +54,8 @@ def _own_machine(processor: Processor, speed: int) -> Iterator[llvm.TargetMachin
     try:
         yield machine
     finally:
-        free.append(machine)
+        if is_kept:
+            free.append(machine)
 
 
 def module_text(
