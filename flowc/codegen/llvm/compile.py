@@ -34,16 +34,14 @@ def compile_module(
         return _object_of(optimized_module(texts, machine, speed=speed, loops=loops), machine)
 
 
-# A machine remembers the addresses of what this list of any module names, and whatever lies there in
-# a later one is told to the linker as used: equal texts would give different objects.
+# A machine remembers the addresses of what this list of any module names, and whatever lies there
+# in a later one is told to the linker as used: equal texts would give different objects.
 _USED = "llvm.used"
 _free_machines: dict[tuple[Processor, bool], list[llvm.TargetMachine]] = {}
 
 
 @contextmanager
-def _own_machine(
-    processor: Processor, speed: int, is_kept: bool
-) -> Iterator[llvm.TargetMachine]:
+def _own_machine(processor: Processor, speed: int, is_kept: bool) -> Iterator[llvm.TargetMachine]:
     """A target machine that no other thread has meanwhile. Those that are kept serve one module
     after another: a new one reads the list of features for its first function (2 ms)."""
     free = _free_machines.setdefault((processor, speed > 0), [])
