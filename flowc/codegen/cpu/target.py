@@ -7,13 +7,14 @@ imported when they are made: a program from the cache runs without Numba and LLV
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MASK_CHOICES
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.llvm.processor import Processor, host_processor
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError, UsageError
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class CpuTarget:
 
         texts, shared = separate_texts(kernel)
         # Last: while this kernel was compiled, another thread may have made them.
-        own = compile_module(texts, self.processor, **_passes_of(kernel))
+        own = compile_module(texts, self.processor, **_passes(kernel.in_vectors))
         return (own, *(kept(r.symbol, partial(self._routine, r)) for r in shared))
 
     def _routine(self, routine: SharedRoutine) -> bytes:
@@ -135,7 +136,7 @@ class CpuTarget:
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
         from flowc.codegen.llvm.compile import module_text
 
-        return module_text(_texts(kernel), self.processor, form, **_passes_of(kernel))
+        return module_text(_texts(kernel), self.processor, form, **_passes(kernel.in_vectors))
 
     def peaks(self, threads: int) -> Peaks:
         """The peak operations and bytes a second of so many threads, measured now."""
@@ -149,18 +150,10 @@ class CpuTarget:
         emit_call(frame, launch, buffers, ints)
 
 
-def _passes_of(kernel: Kernel) -> dict[str, Any]:
-    return _passes(kernel.in_vectors, kernel.nest is not None)
-
-
-def _passes(in_vectors: bool, is_nest: bool = False) -> dict[str, Any]:
+def _passes(in_vectors: bool) -> dict[str, Any]:
     """What LLVM does. Of code whose vectors and unrolled loops are written as such there are none
-    to find: it would unroll the loops at edges, and take twice as long. The loops of a nest are
-    short: what its level 3 adds (copies of a loop for each value of what does not change in it,
-    longer loops written out) takes a fifth of their time, and makes none of them faster."""
-    if in_vectors:
-        return {"speed": 2, "loops": False}
-    return {"speed": 2 if is_nest else 3}
+    to find: it would unroll the loops at edges, and take twice as long."""
+    return {"speed": 2, "loops": False} if in_vectors else {}
 
 
 def _texts(kernel: Kernel) -> list[str]:

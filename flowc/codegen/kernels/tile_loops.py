@@ -8,7 +8,6 @@ turned the tile; at the edges they go to memory element by element.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from flowc.codegen.kernels.builder import (
     LOCAL,
@@ -33,6 +32,7 @@ from flowc.codegen.kernels.nest import (
     Name,
     Store,
 )
+from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim, Symbol, substitute, symbol
 
 ROW, COLUMN = f"{LOCAL}row", f"{LOCAL}column"
@@ -68,7 +68,7 @@ def tile_loops(
     choices: LoopChoices,
 ) -> Dim:
     """Walks those rows of block number `block` that are in a stretch, all columns; returns the
-    bytes of scratch it uses. `probe` is another lowering of the same body, which finds the reads."""
+    bytes of scratch it uses. `probe` is another lowering of the body, which finds the reads."""
     nest, side, together = c.nest, choices.tile_side, choices.tile_rows
     start, end = stretch
     rows = end - start
