@@ -99,14 +99,15 @@ def tile_loops(
 def _rows_of_block(
     c: ClusterLowering, block: str, together: int, start: Dim, rows: Dim
 ) -> tuple[Index, Index]:
-    """The first row of a block and the one behind its last, counted from the start of a stretch."""
+    """The first row of a block and the one behind its last, counted from the start of a stretch.
+    LLVM is not told how many there are: it would write out the rows of a few."""
     nest = c.nest
     if start == 0:
         nest.named("top", int_sum((together, block)))
-        _stop(c, "bottom", "top", together, nest.size(rows))
+        _stop(c, "bottom", "top", together, nest.parameter(rows))
         return int_name("top"), int_name("bottom")
     first, last = int_sum((together, block)), int_sum((together, block), together)
-    begin, end = nest.size(start), nest.size(start + rows)
+    begin, end = nest.parameter(start), nest.parameter(start + rows)
     top = nest.let(int_op("past", first, begin), "s")
     return top, nest.let(int_op("upto", last, end, begin), "s")
 
