@@ -120,7 +120,10 @@ class _Probe:
         if len(groups) < 2 or self._few(groups[-1]):
             return None
         last = _probe(groups[-1][-1])
-        for strides in self.strides:
+        # In stretches, where conditions are known, nothing is clamped.
+        clamped = self.c.clamped if self.choices.inner_loops else {}
+        for address in self.c.addresses:
+            strides = linear_factors(substitute(address, clamped))
             if strides.get(last, 0) in (0, 1):
                 continue
             for number, group in enumerate(groups[:-1]):

@@ -33,7 +33,7 @@ from flowc.codegen.kernels.nest import (
     Store,
 )
 from flowc.dataclass import dataclass
-from flowc.ir.dims import Dim, Symbol, substitute, symbol
+from flowc.ir.dims import Dim, Symbol, substitute, symbol, symbols_of
 
 ROW, COLUMN = f"{LOCAL}row", f"{LOCAL}column"
 
@@ -74,10 +74,11 @@ def tile_loops(
     rows = end - start
     row, column = symbol(ROW, rows) + start, symbol(COLUMN, columns)
     store(probe, row, column)
-    turned = turned_reads(probe.reads)
+    turned = turned_reads(probe)
     widths = _widths(columns, choices) if turned else []
+    # A block begins at a multiple of `together`, and a stretch anywhere.
     has_edges = not (
-        (isinstance(rows, int) and rows % side == 0 and together % side == 0)
+        all(isinstance(d, int) and d % side == 0 for d in (start, rows, together))
         and (isinstance(columns, int) and columns % side in (0, *widths))
     )
     target = _target_of(probe, turned)
@@ -223,11 +224,11 @@ def _target_of(probe: ClusterLowering, turned: Sequence[_Turned]) -> _Moved | No
     return _Moved(buffer, distance, start)
 
 
-def turned_reads(reads: Sequence[Read]) -> list[_Turned]:
-    """The reads whose address is `column*distance + row + what neither is in`."""
+def turned_reads(probe: ClusterLowering) -> list[_Turned]:
+    """The reads whose address is `column*distance + row + what neither is in`, in all of a tile."""
     found = []
-    for read in dict.fromkeys(reads):
-        if read.dtype.is_complex:
+    for read in dict.fromkeys(probe.reads):
+        if read.dtype.is_complex or not probe.clamped.keys().isdisjoint(symbols_of(read.address)):
             continue
         row, column = Symbol(ROW), Symbol(COLUMN)
         factors = linear_factors(read.address)
