@@ -19,11 +19,12 @@ from flowc.errors import FlowcError, UsageError
 from flowc.extract.behind_feeds import changes_nothing, not_waited_for
 from flowc.extract.expand_calls import expand_calls_to, is_call, passed_on
 from flowc.extract.feed_specs import FeedSpec, plain_name
-from flowc.extract.interface import Interface, feed_of, inside_loops, is_placeholder, named_apart
+from flowc.extract.interface import Interface, feed_of, is_placeholder, named_apart
 from flowc.extract.size_unification import BATCH
 from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.fetch_set import Feed, Fetch, FetchSet
 from flowc.graph.shape import bracketed
+from flowc.graph.sources_and_sinks import inside_loops
 from flowc.ir.dims import Dim, Symbol, substitute, symbol, symbols_of
 from flowc.ir.traversal import inputs_first, reachable
 
