@@ -10,7 +10,8 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, Expr, parse_dim, product
+from flowc.ir.dims import Dim, Expr, product
+from flowc.ir.text.dim_parsing import parse_dim
 
 MAX_RANK = 64  # of the tensors that NumPy can hold
 Dims = tuple[Dim, ...]

@@ -30,7 +30,8 @@ from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm.vector_ir import Routine, advance, ceil_div, least
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, evaluate, parse_dim, symbols_of
+from flowc.ir.dims import Dim, evaluate, symbols_of
+from flowc.ir.text.dim_parsing import parse_dim
 
 WANTED_TASKS = 64  # of a kernel: so many are shared evenly by as many as 16 threads
 
