@@ -125,8 +125,8 @@ def launches_of(
                 case "cluster" if shares_sizes and region is c and is_small(node):
                     found[node] = small.of(node, for_any_sizes)
                 case "cluster":
-                    way = target.host.ways.get(node)
-                    found[node] = others.of(node, for_known_sizes, way)
+                    algorithm = target.host.algorithms.get(node)
+                    found[node] = others.of(node, for_known_sizes, algorithm)
                 case "while":
                     stack += [node.attrs["condition"], node.attrs["body"]]
                 case "if":
