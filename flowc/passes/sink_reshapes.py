@@ -105,7 +105,7 @@ class _Sinking:
     def _sunk(self, b: Rewriter, node: Node) -> Value | None:
         if not any(v in self.products or v in self.shaped for v in node.inputs):
             return None
-        whole = [v for v in node.inputs if v.dims == node.output.dims]  # not each for several
+        whole = [v for v in node.inputs if v.dims == node.output.dims]  # others are broadcast
         source = next((self.shaped[v] for v in whole if v in self.shaped), None)
         if source is None:
             # Of products that are not reshaped as yet: what is made of them may be.

@@ -50,9 +50,9 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class RowCut:
-    """`rows` (an expression as `tasks` is one) are shared out over blocks of at most `block_rows`,
-    and a block is cut into parts of a multiple of `part_rows`. Each part reads the columns again:
-    of `enough` tasks there is no need to cut any.
+    """How a kernel with few tasks makes more: `rows` (an expression, as `tasks` is) form blocks of
+    at most `block_rows`, and a block may be cut into parts of a multiple of `part_rows`. Each part
+    reads the right operand again, so a kernel that has `enough` tasks cuts none.
     """
 
     rows: str

@@ -21,7 +21,6 @@ from flowc.codegen.cuda.depthwise import (
 )
 from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type
 from flowc.codegen.cuda.finish import ElementFunction, Ending, element_function
-from flowc.codegen.cuda.fold import FOLD_THREADS, fold_text
 from flowc.codegen.cuda.launch import DeviceLaunch
 from flowc.codegen.cuda.operands import (
     PER_AXIS,
@@ -36,6 +35,7 @@ from flowc.codegen.cuda.operands import (
 )
 from flowc.codegen.cuda.product import SIZES, ProductSource, Tile, product_text
 from flowc.codegen.cuda.simt import ARCHITECTURE as SIMT
+from flowc.codegen.cuda.split_k import FOLD_THREADS, fold_text
 from flowc.codegen.cuda.tensor_product import TensorProduct
 from flowc.codegen.cuda.thread_product import ThreadProduct
 from flowc.codegen.cuda.tile import FEW, VECTOR_BYTES, TensorTile, inner_parts, product_tile

@@ -91,8 +91,8 @@ def zeros(b: Builder, dims: Dims, dtype: DType, value: int = 0) -> Value:
 
 
 def with_element(b: Builder, contents: ListValue, element: Dims, dtype: DType) -> ListValue:
-    """A list that holds nothing as one of zeros. `dtype`: theirs; for lists of lists, of what the
-    inner ones hold."""
+    """A list whose elements were never written, as one of zeros of dims `element`. `dtype`: that
+    of the elements; for lists of lists, that of the inner lists' elements."""
     buffer = zeros(b, (contents.rows, *element), dtype)
     return replace(contents, dtype=dtype, held=DenseItems(buffer))
 

@@ -242,11 +242,13 @@ def _clear(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun, **named: 
 # -- records
 
 
-def _open(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) -> Any:
+def _unknown_shapes(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) -> Any:
     return [None] * len(attrs["dtypes"])
 
 
-def _open_with_key(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) -> Any:
+def _key_and_unknown_shapes(
+    x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs
+) -> Any:
     return [(), *[None] * len(attrs["dtypes"])]
 
 
@@ -278,7 +280,7 @@ for _prefix, _kind in (("map", "Map"), ("ordered_map", "OrderedMap")):
             "unstage",
             f"Unstage(key: i64, indices: i32; {_TYPED}) -> values: dtypes",
             _unstage,
-            _open,
+            _unknown_shapes,
             _NAMED,
             None,
         ),
@@ -286,7 +288,7 @@ for _prefix, _kind in (("map", "Map"), ("ordered_map", "OrderedMap")):
             "peek",
             f"Peek(key: i64, indices: i32; {_TYPED}) -> values: dtypes",
             _peek,
-            _open,
+            _unknown_shapes,
             _NAMED,
             None,
         ),
@@ -294,7 +296,7 @@ for _prefix, _kind in (("map", "Map"), ("ordered_map", "OrderedMap")):
             "unstage_no_key",
             f"UnstageNoKey(indices: i32; {_TYPED}) -> (key: i64, values: dtypes)",
             _first,
-            _open_with_key,
+            _key_and_unknown_shapes,
             _NAMED,
             None,
         ),
