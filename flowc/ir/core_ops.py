@@ -159,7 +159,10 @@ def _infer_convolution(c: Inference) -> Dims:
     dims = layout.logical(c.attrs["result"])
     wide, narrow = (dims, image) if c.attrs["transposed"] else (image, dims)
     if {len(wide), len(narrow), len(window) + 2} != {len(c.attrs["strides"]) + 2}:
-        raise c.fail(f"{len(c.attrs['strides'])} strides")
+        raise c.fail(
+            f"{len(c.attrs['strides'])} strides, a window of {len(window)} axes, and images of "
+            f"{len(image) - 2} and {len(dims) - 2} in logical order"
+        )
     channels = per_group * c.attrs["groups"]
     sizes = [
         (before + size + after - (count - 1) * dilation - 1) // stride + 1
