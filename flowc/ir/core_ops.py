@@ -42,7 +42,7 @@ from flowc.ir.lowering import (
     View,
 )
 from flowc.ir.op import Op, define, op_named
-from flowc.ir.scalar import held_dtype
+from flowc.ir.scalar import compute_dtype
 from flowc.ir.scalar_body import ScalarBody, record_map, record_view
 from flowc.ir.types import Dims
 
@@ -125,7 +125,7 @@ def _infer_reduce(c: Inference) -> Dims:
         _fits(c, prepare, [t.dtype for t in c.inputs], None)
         dtype = prepare.dtype
     if finish is not None:
-        total = held_dtype(c.attrs["accumulator"] or dtype)
+        total = compute_dtype(c.attrs["accumulator"] or dtype)
         _fits(c, finish, (total,) * len(finish.inputs), None)
     return dims
 
@@ -277,7 +277,7 @@ def recorded(node: Node, record: Record = record_map) -> tuple[Lowering, Sequenc
                 kept = tuple(sorted({0, *body.read}))
                 prepare, dtype = body.with_inputs(kept), body.dtype
             if finish is not None:
-                finish = record(finish, (held_dtype(accumulator or dtype),) * 2)
+                finish = record(finish, (compute_dtype(accumulator or dtype),) * 2)
             axes = tuple(sorted(axes))
             return replace(lowering, axes=axes, prepare=prepare, finish=finish), kept
         case Native():

@@ -47,7 +47,7 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, product
 from flowc.ir.layout import CHANNELS_LAST
 from flowc.ir.lowering import Convolution, MatMul
-from flowc.ir.scalar import held_dtype
+from flowc.ir.scalar import compute_dtype
 
 if TYPE_CHECKING:
     from flowc.codegen.cuda.target import CudaTarget
@@ -124,7 +124,7 @@ def _launches(
     if parts == 1:
         kernel = _kernel(product_text(made, source, end, False), kinds, ints, end, tile.threads)
         return (_launch(node, kernel, given.operands, ints, end, blocks),)
-    sums = Ending(held_dtype(source.dtype), WORKSPACE)
+    sums = Ending(compute_dtype(source.dtype), WORKSPACE)
     workspace = parts * elements * sums.dtype.size + ALIGNMENT
     folding = [elements, sizes["c_stride"], parts]
     kernel = _kernel(product_text(made, source, sums, True), kinds, ints, sums, tile.threads)

@@ -64,7 +64,7 @@ def array_of(x: Extractor, bound: Bound) -> tuple[Resource, ListValue]:
     raise InvalidArgumentError(f"the handle given to '{x.name}' is no TensorArray's")
 
 
-def held_dtype(dtype: DType) -> DType:
+def element_dtype(dtype: DType) -> DType:
     """What elements of a dtype are held as: variants that only Python knows as strings."""
     return dtypes.string if dtype is dtypes.variant else dtype
 
@@ -287,7 +287,7 @@ def _readable(
 ) -> tuple[ListValue, dict[str, Any]]:
     """The contents as ones whose elements have dims, and what the checks of a read need. `shape`:
     what the reader knows of the shape of elements."""
-    if held_dtype(dtype) is not contents.dtype:
+    if element_dtype(dtype) is not contents.dtype:
         raise InvalidArgumentError(
             f"TensorArray dtype is {dtype_shown(contents.dtype)} but Op requested dtype "
             f"{dtype_shown(dtype)}."
