@@ -256,9 +256,9 @@ def _type_text(tensor: Tensor | TensorInfo) -> str:
 
 
 def _typed(dtype: str, sizes: Iterable[Any] | None) -> str:
-    from flowc.graph.shape import bracketed
+    from flowc.ir.types import shown_dims
 
-    return dtype + bracketed(sizes, "[...]")
+    return dtype + shown_dims(sizes, "[...]")
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

@@ -22,8 +22,8 @@ from flowc.ir.extraction import Extractor
 from flowc.ir.host_run import HostRun, held
 from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims
-from flowc.ops.lists.list_values import dtype_shown, shape_shown
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.queues.handles import Handle, define_step, infer_scalars, no_outputs, scalars
 
 Array = np.ndarray[Any, Any]
@@ -169,7 +169,7 @@ def _key_of(given: Any) -> int:
         raise InvalidArgumentError("key must not be empty")
     if key.size != 1:
         raise InvalidArgumentError(
-            f"key must be an int64 scalar, got tensor with shape: {shape_shown(key.shape)}"
+            f"key must be an int64 scalar, got tensor with shape: {shown_dims(key.shape)}"
         )
     return int(key.reshape(-1)[0])
 

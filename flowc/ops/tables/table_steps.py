@@ -17,8 +17,7 @@ from flowc.ir.host_run import HostRun, text_of
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Host
 from flowc.ir.op import Op, define
-from flowc.ir.types import Dims
-from flowc.ops.lists.list_values import shape_shown
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.state.variables import STATE
 from flowc.ops.tables.table_states import DenseTable, StaticTable, Table, TableType
 from flowc.ops.tables.text_files import TextColumns
@@ -70,12 +69,12 @@ def _make(
         one, other = reserved[0].shape, reserved[-1].shape  # the older op has no deleted key
         if len(one) > 1:
             raise InvalidArgumentError(
-                f"Empty key must be a scalar or a vector, got shape {shape_shown(one)}"
+                f"Empty key must be a scalar or a vector, got shape {shown_dims(one)}"
             )
         if one != other:
             raise InvalidArgumentError(
                 "Empty and deleted keys must have same shape, got shapes: "
-                f"{shape_shown(one)} and {shape_shown(other)}"
+                f"{shown_dims(one)} and {shown_dims(other)}"
             )
         keys = [type.keys_of(array)[0][0] for array in reserved if array.size]
         if len(set(keys)) < len(reserved):
