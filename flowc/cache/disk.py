@@ -47,7 +47,7 @@ class DiskCache:
             # Listing a folder of thousands of entries for every kernel would cost more than the
             # kernel: the total is measured once a process and when the limit is near.
             if self.folder not in _held:
-                _held[self.folder] = _bytes_in(self.folder)
+                _held[self.folder] = _measured(self.folder)
             else:
                 _held[self.folder] += path.stat().st_size
             if _held[self.folder] > size_limit():
@@ -91,7 +91,7 @@ def entries_of(folder: Path) -> list[tuple[float, int, Path]]:
     return found
 
 
-def _bytes_in(folder: Path) -> int:
+def _measured(folder: Path) -> int:
     return sum(size for _, size, _ in entries_of(folder))
 
 
