@@ -1,13 +1,14 @@
-"""Ways of convolutions chosen by measuring them, once for each kind of convolution and machine.
+"""Autotuning: algorithms of convolutions chosen by measuring them, once for each kind of
+convolution and machine.
 
 In: a Computation after all passes, and the CPU that it is compiled for. Out: the same target with
-the ways to take. Invariant: what was chosen is kept with the kernels; whoever asks again with the
-same cache gets the same, and nothing is measured.
+the algorithms to use. Invariant: what was chosen is kept with the kernels; whoever asks again with
+the same cache gets the same, and nothing is measured.
 
-A convolution is compiled alone, with what follows it in its cluster, once for each of its ways.
+A convolution is compiled alone, with what follows it in its cluster, by each algorithm.
 These run in turns, on one thread, in the time of that thread: what else the machine does counts
 little. Before each run the caches are filled with something else and then with the input, since in
-a network the weights come from memory. The way of the cost model stays unless another is clearly
+a network the weights come from memory. That of the cost model stays unless another is clearly
 faster.
 """
 
@@ -32,30 +33,30 @@ if TYPE_CHECKING:
 
 ROUNDS = 7
 CACHES = 64 << 20  # bytes, more than most have
-GAIN = 0.95  # of the time of the cost model's way, at most
+GAIN = 0.95  # of the time of the cost model's algorithm, at most
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One way of a convolution, compiled, and what it is fed."""
+    """A convolution, compiled by one algorithm, and what it is fed."""
 
     run: Callable[[list[np.ndarray]], object]
     feeds: list[np.ndarray]
 
 
 def tuned(target: Target, c: Computation, store: KernelCache) -> Target:
-    """The target with the ways of the convolutions of `c`. Raises `UsageError` where this machine
-    cannot run what is compiled for it, and for GPUs."""
+    """The target with the algorithms of the convolutions of `c`. Raises `UsageError` where this
+    machine cannot run what is compiled for it, and for GPUs."""
     target.check_runs_here()
-    ways: dict[Node, str] = {}
+    chosen: dict[Node, str] = {}
     for node in (inner for top in c.nodes for inner in nodes_within(top)):
-        names = target.ways_of(node) if node.op.name == "cluster" else ()
+        names = target.algorithms_of(node) if node.op.name == "cluster" else ()
         if len(names) > 1 and _is_static(node):
             kind = f"{_kind(node)} of {names}\n{target.key}"
-            ways[node] = store.choice(
+            chosen[node] = store.choice(
                 kind, lambda node=node, names=names: _fastest(node, names, target, store)
             )
-    return target.with_ways(ways)
+    return target.with_algorithms(chosen)
 
 
 def _is_static(node: Node) -> bool:
@@ -71,10 +72,10 @@ def _kind(node: Node) -> str:
 
 
 def _fastest(node: Node, names: Sequence[str], target: Target, store: KernelCache) -> str:
-    """The way that takes the least time, the cost model's first."""
+    """The algorithm that takes the least time, the cost model's first."""
     alone = _lone_cluster(node)
     (cluster,) = (n for n in alone.nodes if n.op.name == "cluster")
-    trials = [_trial(alone, target.with_ways({cluster: name}), store) for name in names]
+    trials = [_trial(alone, target.with_algorithms({cluster: name}), store) for name in names]
     seconds = measured(trials)
     best = min(range(len(names)), key=lambda i: seconds[i])
     return names[best if seconds[best] < GAIN * seconds[0] else 0]

@@ -205,7 +205,8 @@ def measured(run: Run, feeds: dict[str, np.ndarray], batch: int, seconds: float)
 
 def _sized(dims: Sequence[Any], batch: int, sizes: Mapping[str, int]) -> list[int]:
     """Dims as numbers: each size with a name is what `sizes` says, else the batch."""
-    from flowc.ir.dims import Dim, evaluate, parse_dim, symbols_of
+    from flowc.ir.dims import Dim, evaluate, symbols_of
+    from flowc.ir.text.dim_parsing import parse_dim
 
     found: list[int] = []
     for dim in dims:

@@ -7,7 +7,7 @@ shown is what the library was made of; nothing is compiled again for another tar
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container
 from pathlib import Path
 from typing import Literal
 
@@ -115,12 +115,25 @@ def emitted_text(kind: str, report: Report, target: Target) -> str:
 
 
 def write_objects(program: CompiledProgram, report: Report, folder: Path) -> None:
-    """Every object of the program as a file: one a kernel, the driver, and the runtime."""
+    """Every object of the program as a file: one a kernel and a routine that kernels share, the
+    driver, and the runtime."""
     make_folder(folder)
-    names = [*report.stages.kernels, "driver", "runtime"]
-    for name, data in zip(names, [*program.objects, program.runtime], strict=True):
+    objects = {_name_of(data, report.stages.kernels): data for data in program.objects}
+    if len(objects) != len(program.objects):
+        raise InternalError("two objects of a program have the same name")
+    for name, data in (*objects.items(), ("runtime", program.runtime)):
         with replacing(folder / f"{name}.o", len(data)) as file:
             file.write(data)
+
+
+def _name_of(data: bytes, kernels: Container[str]) -> str:
+    """What an object is for: the kernel or routine that it defines, or `driver`."""
+    from flowc.codegen.link.symbols import defined_names
+
+    defined = defined_names(data)
+    if "flowc_program_run" in defined:
+        return "driver"
+    return next((name for name in defined if name in kernels), defined[0])
 
 
 def _joined(report: Report, comment: str, text_of: Callable[[Kernel], str]) -> str:

@@ -173,7 +173,7 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], list[dict[str, str]
     try:
         chosen = with_joined_sizes(graph, choose_interface(graph))
         inputs = [(f.name, f.tensor, str(f.type)) for f in chosen.feeds]
-        outputs = [(f.name, f.tensor, _of(f.tensor)) for f in chosen.fetches]
+        outputs = [(f.name, f.tensor, _type_text(f.tensor)) for f in chosen.fetches]
         defaults = [
             {"name": f.name, "type": str(f.type), "value": shown_value(f.value)}
             for f in defaults_of(chosen)
@@ -182,12 +182,12 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], list[dict[str, str]
     except FlowcError as error:
         problem = str(error)
     starts = [op for op in graph.get_operations() if is_placeholder(op)]
-    inputs = [(op.name, op.output(0), _of(op.output(0))) for op in starts]
+    inputs = [(op.name, op.output(0), _type_text(op.output(0))) for op in starts]
     try:
         fetches = default_fetches(graph)[0]
     except FlowcError:
         fetches = []
-    return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in fetches], [], problem
+    return inputs, [(f.name, f.tensor, _type_text(f.tensor)) for f in fetches], [], problem
 
 
 def _needs_python(graph: Graph) -> bool:
@@ -247,18 +247,18 @@ def _signature(graph: Graph, name: str) -> dict[str, Any]:
 def _info(info: TensorInfo) -> dict[str, str]:
     return {
         "tensor": info.name or ", ".join(info.parts.values()),
-        "type": _of(info),
+        "type": _type_text(info),
     }
 
 
-def _of(tensor: Tensor | TensorInfo) -> str:
+def _type_text(tensor: Tensor | TensorInfo) -> str:
     return _typed("?" if tensor.dtype is None else tensor.dtype.short, tensor.shape.sizes)
 
 
 def _typed(dtype: str, sizes: Iterable[Any] | None) -> str:
-    from flowc.graph.shape import bracketed
+    from flowc.ir.types import shown_dims
 
-    return dtype + bracketed(sizes, "[...]")
+    return dtype + shown_dims(sizes, "[...]")
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

@@ -15,8 +15,9 @@ import numpy as np
 from flowc.codegen.packed import Packed
 from flowc.dataclass import dataclass
 from flowc.errors import InternalError
-from flowc.ir.dims import Dim, parse_dim
+from flowc.ir.dims import Dim
 from flowc.ir.program_spec import ProgramSpec, TensorSpec
+from flowc.ir.text.dim_parsing import parse_dim
 from flowc.version import FLOWC_VERSION
 
 WEIGHT_ALIGNMENT = 64

@@ -126,8 +126,8 @@ def launches_of(
                 case "cluster" if shares_sizes and region is c and is_small(node):
                     found[node] = small.of(node, for_any_sizes)
                 case "cluster":
-                    way = target.host.ways.get(node)
-                    found[node] = others.of(node, for_known_sizes, way)
+                    algorithm = target.host.algorithms.get(node)
+                    found[node] = others.of(node, for_known_sizes, algorithm)
                 case "while":
                     stack += [node.attrs["condition"], node.attrs["body"]]
                 case "if":
@@ -197,18 +197,14 @@ def compile_program(
         if on_device:
             made += (cuda_object(target.processor),)
     stages.seconds["code"] = time.perf_counter() - clock - stages.seconds["plan"]
-    variables, objects = spec.variables, spec.objects
     if keeps_values:
-        places = [None if v.first is None else weights.offset(v.first) for v in variables]
-        variables = tuple(replace(v, initial=p) for v, p in zip(variables, places))
-        found = [None if o.first is None else weights.offset(o.first) for o in objects]
-        objects = tuple(replace(o, initial=p) for o, p in zip(objects, found))
+        spec = _with_initial_values(spec, weights)
         pieces = packed(weights.pieces)
-    resident = [v.input is not None and Input(v.input) in plan.resident for v in variables]
-    variables = tuple(replace(v, on_device=there) for v, there in zip(variables, resident))
+    resident = [v.input is not None and Input(v.input) in plan.resident for v in spec.variables]
+    variables = [replace(v, on_device=there) for v, there in zip(spec.variables, resident)]
     aliases = tuple(Alias(*pair) for pair in plan.in_place)
     metadata = ProgramMetadata(
-        spec=replace(spec, variables=variables, aliases=aliases, objects=objects),
+        spec=replace(spec, variables=tuple(variables), aliases=aliases),
         sizes=tuple(map(str, sizes)),
         input_sizes=input_sizes,
         constraints=tuple((str(a), str(b)) for a, b in c.constraints),
@@ -222,7 +218,7 @@ def compile_program(
         steps=tuple(_traced_step(step, launches) for step in driver.steps),
     )
     symbols = {k.symbol for k in kernels.values() if k.symbol is not None}
-    symbols |= {name for o in objects for name in o.functions.names}
+    symbols |= {name for o in spec.objects for name in o.functions.names}
     every = tuple(sorted(symbols))
     return CompiledProgram(made, pieces, metadata, runtime(), every)
 
@@ -240,6 +236,19 @@ def _threads() -> Iterator[ThreadPoolExecutor]:
         threads.shutdown(wait=False, cancel_futures=True)
         raise
     threads.shutdown()
+
+
+def _with_initial_values(spec: ProgramSpec, weights: _Weights) -> ProgramSpec:
+    """The spec with where, among the weights, the first values of variables and objects are."""
+
+    def offset(first: np.ndarray | None) -> int | None:
+        return None if first is None else weights.offset(first)
+
+    return replace(
+        spec,
+        variables=tuple(replace(v, initial=offset(v.first)) for v in spec.variables),
+        objects=tuple(replace(o, initial=offset(o.first)) for o in spec.objects),
+    )
 
 
 def _names_on_device(

@@ -55,18 +55,17 @@ class Target(Protocol):
         """The clusters of a Computation, also those in bodies, that a device runs."""
         ...
 
-    def ways_of(self, node: Node) -> Sequence[str]:
+    def algorithms_of(self, node: Node) -> Sequence[str]:
         """The names of the algorithms by which a cluster can be computed, that which the cost model
         chooses first; none where there is nothing to choose."""
         ...
 
     @property
-    def ways(self) -> Mapping[Node, str]:
-        """The ways in which clusters are to be computed that are not to be as the cost model has
-        it."""
+    def algorithms(self) -> Mapping[Node, str]:
+        """The algorithms of clusters for which the cost model's choice is overridden."""
         ...
 
-    def with_ways(self, ways: Mapping[Node, str]) -> Target:
+    def with_algorithms(self, chosen: Mapping[Node, str]) -> Target:
         """The same target, which computes clusters by these algorithms."""
         ...
 

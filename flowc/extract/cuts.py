@@ -19,13 +19,14 @@ from flowc.errors import FlowcError, UsageError
 from flowc.extract.behind_feeds import changes_nothing, not_waited_for
 from flowc.extract.expand_calls import expand_calls_to, is_call, passed_on
 from flowc.extract.feed_specs import FeedSpec, plain_name
-from flowc.extract.interface import Interface, feed_of, inside_loops, is_placeholder, named_apart
+from flowc.extract.interface import Interface, feed_of, is_placeholder, named_apart
 from flowc.extract.size_unification import BATCH
 from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.fetch_set import Feed, Fetch, FetchSet
-from flowc.graph.shape import bracketed
+from flowc.graph.sources_and_sinks import inside_loops
 from flowc.ir.dims import Dim, Symbol, substitute, symbol, symbols_of
 from flowc.ir.traversal import inputs_first, reachable
+from flowc.ir.types import shown_dims
 
 LONG = 24  # letters of a size's name that nobody wants to type
 
@@ -71,7 +72,7 @@ def feeds_missing(wanted: FetchSet) -> str:
     for op in reachable(ends, before):
         if is_placeholder(op) and op.output(0) not in fed:
             dtype, sizes = op.output(0).base_dtype, op.output(0).shape.sizes
-            spec = f"{op.name}={dtype or 'DTYPE'}{bracketed(sizes, '[...]')}"
+            spec = f"{op.name}={dtype or 'DTYPE'}{shown_dims(sizes, '[...]')}"
             feeds.append(f"--feed {shlex.quote(spec)}")
             if sizes == () or dtype is dtypes.bool_:
                 value = "false" if dtype is dtypes.bool_ else "1"

@@ -16,7 +16,8 @@ from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import UsageError, did_you_mean
 from flowc.graph import Tensor, TensorShape
-from flowc.ir.dims import Dim, parse_dim
+from flowc.ir.dims import Dim
+from flowc.ir.text.dim_parsing import parse_dim
 from flowc.ir.types import TensorType, split_dims
 
 _SPEC = re.compile(

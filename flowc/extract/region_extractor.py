@@ -338,8 +338,9 @@ class RegionExtractor:
         return around is not None and around.frame is self.frame and around.has_finished(key)
 
     def finish(self, inner: RegionExtractor) -> None:
-        """Ends a branch of this region: what changed something in it ran, and conditionals to come
-        take what it gave from here. (A Value is kept as a resource is, which branches thread.)"""
+        """Ends a branch of this region. The units in it that had effects count as done, and their
+        outputs are bound here, so that later conditionals on the same predicate read them. A Value
+        is kept like the contents of a resource, which branches hand on."""
         for unit in inner.changing:
             self.changing.append(unit)
             for key in unit.exits if isinstance(unit, LoopFrame) else (unit,):

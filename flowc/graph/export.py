@@ -1,4 +1,4 @@
-"""Graph -> GraphDef and MetaGraphDef.
+"""Graph -> GraphDef, and the CollectionDefs of a MetaGraphDef (`meta_export.py`).
 
 In: a Graph, built here or imported. Out: messages that TensorFlow loads.
 Invariant: deterministic; what came from a file and was not changed goes back byte for byte.
@@ -13,18 +13,14 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 
 from flowc.encoding.context_names import QUEUE_RUNNERS, first_name, renamed
 from flowc.encoding.tensor_proto import data_type
-from flowc.errors import UsageError
-from flowc.graph.encode import attr_value, fill_attrs, fill_shape
+from flowc.graph.encode import attr_value, fill_attrs
 from flowc.graph.function import BodyNode, Function, FunctionArg, InputRef
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import signature_of
 from flowc.graph.operation import Operation
-from flowc.graph.shape import TensorShape
-from flowc.graph.signature import SPARSE_ROLES, Signature, TensorInfo
 from flowc.graph.tensor import Tensor
 from flowc.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef, OpDef
-from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
-from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
+from flowc.proto.meta_graph_pb2 import CollectionDef
 from flowc.proto.tensor_pb2 import VersionDef
 
 # The collections whose items are written as messages. Others name nodes, or hold plain values.
@@ -174,41 +170,6 @@ def _fill_body_node(proto: NodeDef, node: BodyNode, function: Function) -> None:
     fill_attrs(proto.attr, node.attrs, where, signature_of(node.type))
 
 
-def graph_to_meta_graph_def(graph: Graph) -> MetaGraphDef:
-    """The MetaGraphDef of a graph: nodes, collections, signatures; for an imported graph also what
-    else its file says (saver, assets, objects, fields that flowc does not know)."""
-    meta = MetaGraphDef()
-    source = getattr(graph.source, "meta_graph", None)
-    old: dict[str, CollectionDef] = {}
-    if source is not None:
-        meta.CopyFrom(source)
-        old = dict(source.collection_def)
-        meta.ClearField("collection_def")
-        meta.ClearField("signature_def")
-    meta.graph_def.CopyFrom(graph_to_graph_def(graph))
-    if source is None:
-        ops = sorted({op.type for op in graph.get_operations()})
-        meta.meta_info_def.stripped_op_list.op.extend(OpDef(name=name) for name in ops)
-    for name in graph.get_all_collection_keys():
-        values = graph.collections[name]
-        unchanged = name in old and _unchanged(old[name], values)
-        collection = old[name] if unchanged else collection_def(name, values)
-        if collection is not None:
-            meta.collection_def[name].CopyFrom(collection)
-    for name, signature in graph.signatures.items():
-        meta.signature_def[name].CopyFrom(_signature_def(signature))
-    return meta
-
-
-def _unchanged(collection: CollectionDef, values: list[Any]) -> bool:
-    """Whether a collection still holds what its file says."""
-    kind = collection.WhichOneof("kind")
-    if kind is None:
-        return not values
-    plain = [v.name if isinstance(v, Tensor | Operation) else v for v in values]
-    return plain == list(getattr(collection, kind).value)
-
-
 def collection_def(
     key: Any, values: Sequence[Any], scope: str | None = None
 ) -> CollectionDef | None:
@@ -266,26 +227,3 @@ def _as_bytes(value: Any) -> bytes:
     if isinstance(value, str):
         return value.encode()
     return value if isinstance(value, bytes) else value.SerializeToString()
-
-
-def _signature_def(signature: Signature) -> SignatureDef:
-    if signature.encoded is not None:
-        return signature.encoded
-    found = SignatureDef(method_name=signature.method)
-    for target, infos in ((found.inputs, signature.inputs), (found.outputs, signature.outputs)):
-        for name, info in infos.items():
-            _fill_tensor_info(target[name], info)
-    return found
-
-
-def _fill_tensor_info(proto: TensorInfoDef, info: TensorInfo) -> None:
-    if info.dtype is not None:
-        proto.dtype = data_type(info.dtype)
-    fill_shape(proto.tensor_shape, TensorShape(info.shape).sizes)
-    if not info.parts:
-        proto.name = info.name
-        return
-    if set(info.parts) != {*SPARSE_ROLES}:
-        raise UsageError(f"a composite tensor of {sorted(info.parts)} cannot be written")
-    for role in SPARSE_ROLES:
-        setattr(proto.coo_sparse, f"{role}_tensor_name", info.parts[role])

@@ -333,13 +333,6 @@ class TensorShape:
 UNKNOWN_SHAPE = TensorShape(None)
 
 
-def bracketed(sizes: Iterable[Any] | None, unknown: str = "<unknown>") -> str:
-    """Sizes as TensorFlow's errors write them: `[2,?]`; `unknown` for an unknown rank."""
-    if sizes is None:
-        return unknown
-    return f"[{','.join('?' if s is None else str(s) for s in sizes)}]"
-
-
 def sizes_text(shape: TensorShape) -> str:
     """A shape as errors about Python values write it: `(2, None)`."""
     return "<unknown>" if shape.ndims is None else str(tuple(shape.as_list()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
 
 from flowc.dataclass import dataclass
 from flowc.dtypes import DType
@@ -36,11 +35,9 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """`method` is TensorFlow's method name, such as `tensorflow/serving/predict`. `encoded`: the
-    signature as its file has it, for writing back."""
+    """`method` is TensorFlow's method name, such as `tensorflow/serving/predict`."""
 
     inputs: dict[str, TensorInfo]
     outputs: dict[str, TensorInfo]
     method: str = ""
     defaults: dict[str, object] = field(default_factory=dict)
-    encoded: Any = field(default=None, compare=False, repr=False)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType, name_of
 from flowc.graph.building.operators import Operators
-from flowc.graph.shape import TensorShape, as_shape, bracketed
+from flowc.graph.shape import TensorShape, as_shape
+from flowc.ir.types import shown_dims
 
 if TYPE_CHECKING:
     from flowc.graph.graph import Graph
@@ -211,5 +212,5 @@ def _contradiction(mine: TensorShape, given: TensorShape) -> str:
     at = next(i for i, (x, y) in enumerate(zip(a, b)) if None not in (x, y) and x != y)
     return (
         f"Dimension {at} in both shapes must be equal, but are {a[at]} and {b[at]}. "
-        f"Shapes are {bracketed(a)} and {bracketed(b)}."
+        f"Shapes are {shown_dims(a)} and {shown_dims(b)}."
     )

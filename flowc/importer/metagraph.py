@@ -101,7 +101,6 @@ def _signature(signature: SignatureDef, at: str) -> Signature:
         {k: _tensor_info(v, f"{at}, output {k!r}") for k, v in outputs},
         signature.method_name,
         {k: decode_tensor(v, f"{at}, default of {k!r}") for k, v in defaults},
-        encoded=signature,
     )
 
 

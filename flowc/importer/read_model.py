@@ -44,10 +44,9 @@ DEFAULT_SIGNATURE = "serving_default"
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a Graph came from. `meta_graph`: its MetaGraphDef without the graph, or None.
-    `signature`: the one that was asked for, or the model's only or default one, or None.
-    `missing_index`: the file where its checkpoint would be, if the graph has variables and no
-    checkpoint was found."""
+    """Where a Graph came from. `signature`: the one that was asked for, or the model's only or
+    default one, or None. `missing_index`: the file where its checkpoint would be, if the graph has
+    variables and no checkpoint was found."""
 
     path: str
     kind: Kind
@@ -55,7 +54,6 @@ class Provenance:
     checkpoint: str | None
     tags: tuple[str, ...]
     signature: str | None
-    meta_graph: MetaGraphDef | None
     missing_index: str | None = None
 
 
@@ -102,7 +100,6 @@ def read_model(model: ModelRequest) -> Graph:
         prefix,
         () if meta is None else tuple(meta.meta_info_def.tags),
         _choose_signature(graph, model.signature, str(path)),
-        meta,
         missing,
     )
     return graph

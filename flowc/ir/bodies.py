@@ -77,7 +77,7 @@ def _sizes_used(node: Node) -> set[Symbol]:
 
 
 def free_sizes(c: Computation) -> set[Symbol]:
-    """The sizes that a body uses and does not define: for a loop's, `varying` ones too."""
+    """The sizes that a body uses and does not define; those of a loop's body may be `varying`."""
     found: set[Symbol] = set()
     for node in c.nodes:
         found |= sizes_used(node)

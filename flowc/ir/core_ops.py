@@ -42,7 +42,7 @@ from flowc.ir.lowering import (
     View,
 )
 from flowc.ir.op import Op, define, op_named
-from flowc.ir.scalar import held_dtype
+from flowc.ir.scalar import compute_dtype
 from flowc.ir.scalar_body import ScalarBody, record_map, record_view
 from flowc.ir.types import Dims
 
@@ -125,7 +125,7 @@ def _infer_reduce(c: Inference) -> Dims:
         _fits(c, prepare, [t.dtype for t in c.inputs], None)
         dtype = prepare.dtype
     if finish is not None:
-        total = held_dtype(c.attrs["accumulator"] or dtype)
+        total = compute_dtype(c.attrs["accumulator"] or dtype)
         _fits(c, finish, (total,) * len(finish.inputs), None)
     return dims
 
@@ -159,7 +159,10 @@ def _infer_convolution(c: Inference) -> Dims:
     dims = layout.logical(c.attrs["result"])
     wide, narrow = (dims, image) if c.attrs["transposed"] else (image, dims)
     if {len(wide), len(narrow), len(window) + 2} != {len(c.attrs["strides"]) + 2}:
-        raise c.fail(f"{len(c.attrs['strides'])} strides")
+        raise c.fail(
+            f"{len(c.attrs['strides'])} strides, a window of {len(window)} axes, and images of "
+            f"{len(image) - 2} and {len(dims) - 2} in logical order"
+        )
     channels = per_group * c.attrs["groups"]
     sizes = [
         (before + size + after - (count - 1) * dilation - 1) // stride + 1
@@ -274,7 +277,7 @@ def recorded(node: Node, record: Record = record_map) -> tuple[Lowering, Sequenc
                 kept = tuple(sorted({0, *body.read}))
                 prepare, dtype = body.with_inputs(kept), body.dtype
             if finish is not None:
-                finish = record(finish, (held_dtype(accumulator or dtype),) * 2)
+                finish = record(finish, (compute_dtype(accumulator or dtype),) * 2)
             axes = tuple(sorted(axes))
             return replace(lowering, axes=axes, prepare=prepare, finish=finish), kept
         case Native():

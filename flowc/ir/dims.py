@@ -10,7 +10,6 @@ Symbols are compared by identity; their names are for readers only.
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
@@ -449,42 +448,3 @@ def evaluate(value: Dim, env: Mapping[Symbol, int]) -> int:
     result = rebuild(value, lambda s: env[s])
     assert isinstance(result, int)
     return result
-
-
-def parse_dim(text: str, env: Mapping[str, Dim] | None = None) -> Dim:
-    """Reads back what `str` of a `Dim` printed. Raises `ValueError` on anything else."""
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except SyntaxError as error:
-        raise ValueError(f"not a size: {text!r}") from error
-    return _from_ast(tree, env or {})
-
-
-def _from_ast(node: ast.expr, env: Mapping[str, Dim]) -> Dim:
-    match node:
-        case ast.Constant(value=int(number)):
-            return number
-        case ast.Name(id=name):
-            return env[name] if name in env else symbol(name)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return _from_ast(operand, env) * -1
-        case ast.BinOp(left=left, op=op, right=right):
-            a, b = _from_ast(left, env), _from_ast(right, env)
-            match op:
-                case ast.Add():
-                    return a + b
-                case ast.Sub():
-                    return a - b
-                case ast.Mult():
-                    return a * b
-                case ast.FloorDiv():
-                    return floordiv(a, b)
-                case _:
-                    raise ValueError(f"not a size operator: {ast.dump(op)}")
-        case ast.Call(func=ast.Name(id=name), args=[left, right]):
-            table = {"floordiv": floordiv, "max": maximum, "min": minimum}
-            if name in table:
-                return table[name](_from_ast(left, env), _from_ast(right, env))
-        case _:
-            pass
-    raise ValueError(f"not a size: {ast.dump(node)}")

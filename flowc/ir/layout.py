@@ -3,7 +3,8 @@
 In: the name of a layout, or one of TensorFlow's data formats. Out: an ImageLayout, which maps dims
 and indices between what memory has and the logical order: batch, spatial..., channels. Type rules,
 lowerings and code generation ask it and know no order of their own. An image is packed by the view
-that reads at `layout.place(index)`, and unpacked by the one that reads at `layout.index(place)`.
+that reads at `layout.place(index)`, and unpacked by the one that reads at `layout.index(place)`. A
+convolution in another layout has dims of memory (`layout.stored`) as its attr `result`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ import numpy as np
 from flowc import dtypes
 from flowc.dataclass import dataclass
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, parse_dim
+from flowc.ir.dims import Dim
+from flowc.ir.text.dim_parsing import parse_dim
 from flowc.ir.types import TensorType
 
 if TYPE_CHECKING:

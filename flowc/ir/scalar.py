@@ -126,7 +126,7 @@ PRIMITIVES: dict[str, Primitive] = {
 }
 
 
-def held_dtype(dtype: DType) -> DType:
+def compute_dtype(dtype: DType) -> DType:
     """The dtype that a scalar is computed in, and adds up in; of strings there are the numbers, of
     quantised elements the integers."""
     if dtype is dtypes.f16 or dtype is dtypes.bf16:

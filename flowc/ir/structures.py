@@ -123,7 +123,8 @@ def _united_columns(one: ListValue, held: tuple[Columns, Columns], inner: United
 
 
 def arranged(b: Builder, contents: ListValue, whole: United, side: int) -> Columns:
-    """What a list holds with all parts: those that it lacks are lists that nothing was put into."""
+    """The columns of a list whose elements have the structure that was joined, of which it is the
+    side 0 or 1. For a part that its own elements lack, it gets a column that is filled or empty."""
     own = contents.held.lists if isinstance(contents.held, Columns) else ()
     columns = (
         own[part] if isinstance(part, int) else _new_column(b, contents.rows, like, part.value)

@@ -10,7 +10,8 @@ import numpy as np
 from flowc import dtypes
 from flowc.dataclass import dataclass
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, Expr, parse_dim, product
+from flowc.ir.dims import Dim, Expr, product
+from flowc.ir.text.dim_parsing import parse_dim
 
 MAX_RANK = 64  # of the tensors that NumPy can hold
 Dims = tuple[Dim, ...]
@@ -20,9 +21,11 @@ Dims = tuple[Dim, ...]
 MOST_BYTES = 1 << 47
 
 
-def shown_dims(dims: Iterable[Dim]) -> str:
-    """Dims as TensorFlow's messages print shapes: `[2,3]`."""
-    return f"[{','.join(str(d) for d in dims)}]"
+def shown_dims(dims: Iterable[Dim | None] | None, unknown: str = "<unknown>") -> str:
+    """Dims as TensorFlow's messages print shapes: `[2,?]`; `unknown` for an unknown rank."""
+    if dims is None:
+        return unknown
+    return f"[{','.join('?' if d is None else str(d) for d in dims)}]"
 
 
 @dataclass(frozen=True, slots=True)

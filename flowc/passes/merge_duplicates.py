@@ -24,18 +24,18 @@ def merge_duplicates(c: Computation, options: Options) -> Computation:
     seen: dict[Any, Node] = {}
 
     def merge(b: Builder, node: Node) -> Any:
-        work = _key(node) if _shows_sizes(node) else None
-        if work is None:
+        key = _key(node) if _shows_sizes(node) else None
+        if key is None:
             return None
-        first = seen.setdefault((work, node.inputs), node)
+        first = seen.setdefault((key, node.inputs), node)
         return None if first is node else list(first.outputs)
 
     return rewrite_nodes(c, merge)
 
 
-def work_of(node: Node) -> Any:
-    """A key that is equal for nodes that do the same with their inputs; None for those apart, and
-    for those that define sizes."""
+def value_key(node: Node) -> Any:
+    """The key of value numbering: equal for nodes that do the same with their inputs; None for
+    those that stay apart, and for those that define sizes."""
     return None if node.sizes else _key(node)
 
 

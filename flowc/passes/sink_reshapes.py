@@ -19,13 +19,13 @@ import numpy as np
 
 from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.core_ops import recorded
 from flowc.ir.dims import is_nonnegative, product
 from flowc.ir.lowering import Convolution, Elementwise, MatMul, View
 from flowc.ir.rewrite import Rewriter, rewrite_nodes
+from flowc.ir.scalar_body import Instruction, ScalarBody, index_symbols
 from flowc.ir.types import Dims
 from flowc.options import Options
-
-MOVES = ("reshape", "transpose", "slice")
 
 
 def sink_reshapes(c: Computation, options: Options) -> Computation:
@@ -36,8 +36,8 @@ def sink_reshapes(c: Computation, options: Options) -> Computation:
 
 @dataclass(frozen=True, slots=True)
 class _Spread:
-    """Elements of what a convolution makes, moved by views of known places. Element `c` of the last
-    dim is one of the channels that are `c` modulo the size of the last dim."""
+    """Elements of what a convolution makes, moved by views. Element `c` of the last dim is one of
+    the channels that are `c` modulo the size of the last dim."""
 
     made: Value
     moves: tuple[Node, ...]
@@ -70,17 +70,8 @@ class _Sinking:
         return None
 
     def _note_move(self, node: Node) -> None:
-        source = node.inputs[0]
-        before, after = source.dims[-1:], node.output.dims[-1:]
-        known = node.op.name in MOVES and all(v.constant is not None for v in node.inputs[1:])
-        if not known or not (before and after) or not isinstance(after[0], int):
-            return
-        is_kept = before == after if node.op.name != "reshape" else _divides(after[0], before[0])
-        if node.op.name == "transpose":
-            order = node.inputs[1].constant
-            is_kept = order is not None and order[-1] == len(order) - 1
-        if is_kept:
-            found = self.spread[source]
+        if _keeps_channels(node):
+            found = self.spread[node.inputs[0]]
             self.spread[node.output] = replace(found, moves=(*found.moves, node))
 
     def _before_spread(self, b: Rewriter, node: Node) -> Value | None:
@@ -88,7 +79,7 @@ class _Sinking:
         dims = node.output.dims
         spread = [self.spread[v] for v in node.inputs if v in self.spread and v.dims == dims]
         moves = spread[0].moves if spread else ()
-        if not any(move.op.name == "transpose" for move in moves):
+        if not any(map(_permutes, moves)):
             return None
         if not is_nonnegative(2 * product(dims) - product(spread[0].made.dims)):
             return None  # most are cut away
@@ -115,7 +106,7 @@ class _Sinking:
     def _sunk(self, b: Rewriter, node: Node) -> Value | None:
         if not any(v in self.products or v in self.shaped for v in node.inputs):
             return None
-        whole = [v for v in node.inputs if v.dims == node.output.dims]  # not each for several
+        whole = [v for v in node.inputs if v.dims == node.output.dims]  # others are broadcast
         source = next((self.shaped[v] for v in whole if v in self.shaped), None)
         if source is None:
             # Of products that are not reshaped as yet: what is made of them may be.
@@ -142,8 +133,25 @@ class _Sinking:
         return b.reshape(value, dims) if value.dims == shape and _is_stored(b, value) else None
 
 
-def _divides(part: int, whole: object) -> bool:
-    return isinstance(whole, int) and part > 0 and whole % part == 0
+def _keeps_channels(view: Node) -> bool:
+    """Whether each element of a view is one of input 0, of a channel that is the element's own
+    modulo the size of the last dim."""
+    lowering, read = recorded(view)
+    body = lowering.body if isinstance(lowering, View) else None
+    channels = view.output.dims[-1] if view.output.dims else 0
+    if read != (0,) or not isinstance(body, ScalarBody) or not isinstance(channels, int):
+        return False
+    match body.instructions:
+        case (Instruction("load", dims=(*_, channel)),):
+            return channels > 0 and channel % channels == index_symbols(view.output.dims)[-1]
+        case _:
+            return False
+
+
+def _permutes(view: Node) -> bool:
+    """Whether a view has all elements of its input, in another order."""
+    is_reshape = isinstance(view.lowering, View) and view.lowering.reshape
+    return not is_reshape and product(view.output.dims) == product(view.inputs[0].dims)
 
 
 def _repeated(b: Rewriter, value: Value, channels: object) -> Value | None:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.errors import NegativeSizeError
-from flowc.graph import Graph, Tensor
+from flowc.graph import Tensor
 from flowc.graph.lazy_graph import files_of
 from flowc.ir.host_run import HostRun
-from flowc.options import Options
 from flowc.run.calls import (
     PlainCall,
     SegmentedCall,
@@ -27,7 +26,6 @@ from flowc.run.calls import (
     hosted,
 )
 from flowc.run.device_buffers import is_on_gpu
-from flowc.run.devices import Placement
 from flowc.run.fetches import (
     Rebuild,
     as_left,
@@ -42,7 +40,7 @@ from flowc.run.fetches import (
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import RunLog
 from flowc.run.remembered_calls import RememberedCalls, are_arrays, form_of_array, is_flat
-from flowc.run.state import RunState
+from flowc.run.state import RunSettings
 
 if TYPE_CHECKING:
     from flowc.cache.program_index import Request
@@ -53,26 +51,17 @@ if TYPE_CHECKING:
 
 
 class Dispatcher:
-    """The calls and programs of one Graph, over the state of a Session. `threads`: workers of one
-    run. `max_memory`: bytes that one run may take."""
+    """The calls and programs of one Graph, over the state of a Session."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        options: Options,
-        threads: int | None,
-        state: RunState,
-        max_memory: int | None,
-        placement: Placement,
-    ) -> None:
-        self._graph = graph
-        self._options = options
-        self._threads = threads
-        self._state = state
-        self._variables = state.variables
-        self._max_memory = max_memory
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
+        self._graph = settings.graph
+        self._options = settings.options
+        self._threads = settings.threads
+        self._state = settings.state
+        self._variables = settings.state.variables
+        self._max_memory = settings.max_memory
         self.calls = RememberedCalls()
-        self._placement = placement
         self._programs: list[ProgramCache] = []
         self._opened: dict[str, Executable] = {}  # programs that answer requests, by cache keys
 
@@ -82,9 +71,8 @@ class Dispatcher:
         if not self._programs:
             from flowc.run.programs import ProgramCache
 
-            asked = self._graph, self._options, self._threads, self._state
             # Of those that several threads make, all of them take the first.
-            self._programs.append(ProgramCache(*asked, self._max_memory, self._placement))
+            self._programs.append(ProgramCache(self._settings))
         return self._programs[0]
 
     def clear(self) -> None:

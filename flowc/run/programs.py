@@ -17,18 +17,16 @@ from typing import TYPE_CHECKING, Any
 from flowc.codegen.forks import keepers
 from flowc.dataclass import dataclass
 from flowc.errors import FlowcError, InvalidArgumentError, NegativeSizeError
-from flowc.graph import Graph, Operation, Tensor
+from flowc.graph import Operation, Tensor
 from flowc.graph.fetch_set import FetchSet
 from flowc.ir.inference import NeedsContent
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
-from flowc.options import Options
-from flowc.run.devices import Placement
 from flowc.run.host_ranks import HostRanks
 from flowc.run.python_segments import PythonSegment, leading_segments, python_segment
 from flowc.run.segments import Segment, may_block, segments_of
 from flowc.run.shape_specialization import FeedShapes, FeedTypes, fed_types, outline
-from flowc.run.state import RunState
+from flowc.run.state import RunSettings
 from flowc.run.value_specialization import (
     MOST_PROGRAMS,
     FeedValues,
@@ -93,21 +91,13 @@ class ProgramCache:
 
     reads_images_first = False
 
-    def __init__(
-        self,
-        graph: Graph,
-        options: Options,
-        threads: int | None,
-        state: RunState,
-        max_memory: int | None,
-        placement: Placement,
-    ) -> None:
-        self._graph = graph
-        self._options = options
-        self._threads = threads
-        self._max_memory = max_memory
-        self._placement = placement
-        self._state = state
+    def __init__(self, settings: RunSettings) -> None:
+        self._graph = settings.graph
+        self._options = settings.options
+        self._threads = settings.threads
+        self._max_memory = settings.max_memory
+        self._placement = settings.placement
+        self._state = settings.state
         self._families: dict[Any, _Family] = {}
         self._segments: dict[Any, list[Segment]] = {}
         self._alone: dict[Segment, PythonSegment | None] = {}

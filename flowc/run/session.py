@@ -34,7 +34,7 @@ from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import time_left, traced_by
 from flowc.run.remembered_calls import form_of_array
-from flowc.run.state import RunState
+from flowc.run.state import RunSettings, RunState
 
 if TYPE_CHECKING:
     from flowc.run.partial_runs import PartialRuns
@@ -144,9 +144,10 @@ class Session:
 
     def _dispatch_to(self, state: RunState, threads: int | None) -> None:
         self._state, self._variables = state, state.variables
-        self._dispatcher = Dispatcher(
+        settings = RunSettings(
             self._graph, self._options, threads, state, self._max_memory, self._placement
         )
+        self._dispatcher = Dispatcher(settings)
         self._calls = self._dispatcher.calls
 
     def __repr__(self) -> str:

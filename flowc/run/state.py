@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from flowc.extract.program import OutputName
     from flowc.graph.signature import MainOperation
     from flowc.ir.program_spec import VariableSpec
+    from flowc.options import Options
+    from flowc.run.devices import Placement
 
 
 class RunState:
@@ -125,3 +128,16 @@ def _chosen(name: str, seed: int | None) -> np.ndarray:
 
         drawn = hashlib.sha256(f"{seed} {name}".encode()).digest()[:16]
     return np.array([0, *np.frombuffer(drawn, "<i8")], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What a Session runs, and how. `threads`: workers of one run; `max_memory`: bytes that one run
+    may take; None: what the machine has."""
+
+    graph: Graph
+    options: Options
+    threads: int | None
+    state: RunState
+    max_memory: int | None
+    placement: Placement

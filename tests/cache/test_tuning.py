@@ -1,4 +1,4 @@
-"""Convolutions whose ways are measured: what is found is obeyed and kept.
+"""Convolutions whose algorithms are measured: what is found is obeyed and kept.
 
 Times are made up, so that what is chosen is known.
 """
@@ -47,7 +47,7 @@ def network(*layers: tuple[int, int], batch: Dim = 1, channels: int = 32) -> Com
 
 
 class Clock:
-    """Takes the place of measuring: the ways take as long as it is told, and are counted."""
+    """Takes the place of measuring: the algorithms take as long as it is told, and are counted."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: Callable[[int], float]) -> None:
         self.counts: list[int] = []
@@ -61,14 +61,14 @@ class Clock:
 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No way is compiled, since no time is measured."""
+    """Nothing is compiled, since no time is measured."""
     monkeypatch.setattr(tuning, "_trial", lambda *_: tuning.Trial(lambda _: None, []))
 
 
-def ways(c: Computation, folder: Path | None) -> list[str]:
+def chosen(c: Computation, folder: Path | None) -> list[str]:
     found = tuning.tuned(target_named(TARGET), c, KernelCache(DiskCache(folder)))
     assert isinstance(found, CpuTarget)
-    return list(found.ways.values())
+    return list(found.algorithms.values())
 
 
 def entries(c: Computation, folder: Path) -> list[str]:
@@ -82,11 +82,11 @@ def test_each_kind_is_measured_once_and_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     c = network((3, 32), (3, 32), (1, 32), (1, 48))
-    clock = Clock(monkeypatch, lambda i: 1.0 if i else 2.0)  # the second way of each
-    assert ways(c, tmp_path) == ["direct"] * 4
+    clock = Clock(monkeypatch, lambda i: 1.0 if i else 2.0)  # the second of each
+    assert chosen(c, tmp_path) == ["direct"] * 4
     # Direct, three tiles, and lines; pixels where they stand, and gathered.
     assert clock.counts == [5, 2, 2]
-    assert ways(network((3, 32), (1, 48)), tmp_path) == ["direct"] * 2
+    assert chosen(network((3, 32), (1, 48)), tmp_path) == ["direct"] * 2
     assert clock.counts == [5, 2, 2]
     assert entries(c, tmp_path) == ["conv"] * 4
 
@@ -97,11 +97,11 @@ def test_the_cost_model_stays_unless_another_way_is_clearly_faster(
 ) -> None:
     c = network((3, 32))
     Clock(monkeypatch, lambda i: 0.99**i)
-    first = ways(c, tmp_path)
+    first = chosen(c, tmp_path)
     assert first[0].startswith("winograd")
     Clock(monkeypatch, lambda i: 0.9**i)
-    assert ways(c, tmp_path) == first  # what was found stays
-    others = ways(c, tmp_path / "others")
+    assert chosen(c, tmp_path) == first  # what was found stays
+    others = chosen(c, tmp_path / "others")
     assert others == ["planar"]
     assert entries(c, tmp_path / "others") == ["line_conv"]
 
@@ -110,8 +110,8 @@ def test_what_is_not_known_or_has_one_way_is_not_measured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     clock = Clock(monkeypatch, lambda i: 1.0)
-    assert ways(network((3, 32), batch=symbol("n")), tmp_path) == []
-    assert ways(network((6, 80), channels=260), tmp_path) == []
+    assert chosen(network((3, 32), batch=symbol("n")), tmp_path) == []
+    assert chosen(network((6, 80), channels=260), tmp_path) == []
     assert clock.counts == []
 
 
@@ -125,7 +125,7 @@ def test_measuring_gives_a_time_for_each(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_sessions_and_libraries_are_tuned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Both ways are compiled and give the same."""
+    """Both algorithms are compiled and give the same."""
     monkeypatch.setenv("FLOWC_CACHE_DIR", str(tmp_path))
     given: list[np.ndarray] = []
 

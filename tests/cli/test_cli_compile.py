@@ -209,6 +209,15 @@ def test_every_form_can_be_emitted(flowc: Command, scale: Path, tmp_path: Path) 
     assert "flowc_run" in (tmp_path / "m.h").read_text()
 
 
+def test_objects_of_routines_that_kernels_share(flowc: Command, tmp_path: Path) -> None:
+    made = flowc("compile", META, "-o", tmp_path / "m.so", "--emit", "obj",
+                 "--feed", "images=f32[batch,8,8]", "--fetch", "probabilities")  # fmt: skip
+    assert made.code == 0, made.err
+    names = [p.stem for p in (tmp_path / "m.objects").iterdir()]
+    kernels = [name for name in names if name.startswith("k_")]
+    assert kernels and set(names) - set(kernels) > {"driver", "runtime"}
+
+
 def test_an_archive_alone_has_the_name_that_is_given(
     flowc: Command, scale: Path, tmp_path: Path
 ) -> None:

@@ -22,7 +22,6 @@ from flowc.errors import (
 from flowc.extract.interface import choose_interface
 from flowc.extract.size_unification import extract_fetches
 from flowc.graph import Graph
-from flowc.graph.export import graph_to_meta_graph_def
 from flowc.importer import load_graph
 from flowc.importer.formats import detect
 from flowc.importer.importing import import_graph_def
@@ -175,11 +174,12 @@ def test_writing_back_gives_the_same_bytes(name: str) -> None:
     content = (DATA / name).read_bytes()
     graph = load_graph(DATA / name)
     if name.endswith("tensors.pb"):
-        wanted, found = GraphDef.FromString(content), graph.as_graph_def()
+        wanted = GraphDef.FromString(content)
     else:
         whole = SavedModel.FromString(content).meta_graphs if "saved" in name else None
         wanted = whole[0] if whole else MetaGraphDef.FromString(content)
-        found = graph_to_meta_graph_def(graph)
+        wanted = wanted.graph_def
+    found = graph.as_graph_def()
     serialized = [m.SerializeToString(deterministic=True) for m in (wanted, found)]
     assert serialized[0] == serialized[1]
 

@@ -28,11 +28,11 @@ from flowc.ir.dims import (
     lone_symbol,
     maximum,
     minimum,
-    parse_dim,
     substitute,
     symbol,
     symbols_of,
 )
+from flowc.ir.text.dim_parsing import parse_dim
 
 Array = np.ndarray[Any, Any]
 N, M = symbol("n"), symbol("m")

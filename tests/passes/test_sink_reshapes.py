@@ -43,6 +43,15 @@ def kept(b: Any, y: Value) -> Value:
     return b.add(b.relu(y), b.reverse(y, b.const(np.array([1], np.int32))))
 
 
+def upside_down(b: Any, y: Value) -> Value:
+    """Any view will do that keeps channels."""
+    return b.relu(b.reverse(y, b.const(np.array([1], np.int32))))
+
+
+def by_channel(b: Any, y: Value) -> Value:
+    return b.relu(b.reverse(y, b.const(np.array([3], np.int32))))
+
+
 def cut(b: Any, y: Value) -> Value:
     return b.relu(b.slice(y, np.array([0, 3, 2, 0], np.int32), np.array([2, 3, 9, 3], np.int32)))
 
@@ -58,7 +67,15 @@ def built(emit: Emit, window: int, step: int) -> Computation:
 
 @pytest.mark.parametrize(
     ("emit", "joins"),
-    [(swish, True), (scaled, True), (by_pixel, False), (kept, True), (cut, False)],
+    [
+        (swish, True),
+        (scaled, True),
+        (by_pixel, False),
+        (kept, True),
+        (upside_down, True),
+        (by_channel, False),
+        (cut, False),
+    ],
 )
 @pytest.mark.parametrize(("window", "step"), [(2, 2), (3, 2), (5, 4)])
 def test_elementwise_ops_join_the_convolution(

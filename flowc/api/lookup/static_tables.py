@@ -22,7 +22,7 @@ from flowc.graph.building.conversion import as_tensor
 
 
 class TextFileIndex:
-    """What of a line is meant, beside the number of a column. Raises nothing."""
+    """Which part of a line a table takes, if not the column of a number. Raises nothing."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1

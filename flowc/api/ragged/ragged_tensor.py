@@ -12,32 +12,26 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.api.arrays.filling import fill
 from flowc.api.arrays.filling import range as range_of
 from flowc.api.arrays.selection import gather
 from flowc.api.arrays.shaping import concat, expand_dims, shape, stack
 from flowc.api.framework.basics import cast
-from flowc.api.framework.checks import Assert
 from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.raw_ops import call
-from flowc.api.framework.scopes import name_scope, with_dependencies
-from flowc.api.math.elementwise import equal, less_equal
-from flowc.api.math.reductions import cumsum, reduce_all, reduce_max, unsorted_segment_sum
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math.reductions import reduce_max
 from flowc.api.ragged.conversions import at_the_left, rows_of_tensor
-from flowc.api.ragged.operators import RaggedOperators, over_rows
+from flowc.api.ragged.operators import over_rows
 from flowc.api.ragged.ragged_value import RaggedTensorValue
+from flowc.api.ragged.row_partitions import RowPartitions, as_values, value_count
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 from flowc.graph.default import evaluate
-from flowc.graph.shape_inference import constant_elements
-
-_FAULT = "Arguments to {} do not form a valid RaggedTensor"
-_ENDS = ("the first row must begin at 0", "the last row must end with the last value")
 
 
-class RaggedTensor(RaggedOperators):
+class RaggedTensor(RowPartitions):
     """Rows of different lengths: row i has the `values` from `row_splits[i]` to `row_splits[i +
     1]`. The values are a tensor, or a `RaggedTensor` of rows themselves. Made by the functions
     `from_...`, which raise `ValueError` for partitions of another rank or dtype, and unless
@@ -46,19 +40,7 @@ class RaggedTensor(RaggedOperators):
 
     value_type = RaggedTensorValue
 
-    def __init__(self, values: Any, row_splits: Tensor) -> None:
-        self._values = values
-        self._row_splits = row_splits
-
     # -- what it is made of
-
-    @property
-    def values(self) -> Any:
-        return self._values
-
-    @property
-    def row_splits(self) -> Tensor:
-        return self._row_splits
 
     @property
     def flat_values(self) -> Tensor:
@@ -101,7 +83,7 @@ class RaggedTensor(RaggedOperators):
         return self.shape
 
     def components(self) -> Sequence[Any]:
-        return self._values, self._row_splits
+        return self.values, self.row_splits
 
     def with_components(self, components: Sequence[Any]) -> RaggedTensor:
         return RaggedTensor(*components)
@@ -114,104 +96,9 @@ class RaggedTensor(RaggedOperators):
         """The same rows, on all levels, of other innermost values."""
         if isinstance(self.values, RaggedTensor):
             return self.with_values(self.values.with_flat_values(new_values))
-        return self.with_values(_as_values(new_values))
+        return self.with_values(as_values(new_values))
 
-    # -- made from partitions
-
-    @classmethod
-    def _of(cls, values: Any, splits: Tensor, validate: bool, function: str) -> RaggedTensor:
-        given = _as_values(values)
-        if validate:
-            splits = _in_order(splits, function, "row splits")
-            ends = as_tensor(0, splits.dtype), cast(_count(given), splits.dtype)
-            checks = [
-                Assert(
-                    equal(splits[place], end), [f"{_FAULT.format(function)}: {text}", splits, end]
-                )
-                for place, end, text in zip((0, -1), ends, _ENDS, strict=True)
-            ]
-            splits = with_dependencies(checks, splits)
-        return cls(given, splits)
-
-    @classmethod
-    def from_row_splits(
-        cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
-    ) -> RaggedTensor:
-        """Rows from where each begins and the last one ends."""
-        with name_scope(name, "RaggedFromRowSplits", [values, row_splits]):
-            splits = _as_partition(row_splits, "row_splits")
-            return cls._of(values, splits, validate, "from_row_splits")
-
-    @classmethod
-    def from_row_lengths(
-        cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True
-    ) -> RaggedTensor:
-        """Rows from how many values each has."""
-        with name_scope(name, "RaggedFromRowLengths", [values, row_lengths]):
-            lengths = _as_partition(row_lengths, "row_lengths")
-            splits = _behind_zero(cumsum(lengths))
-            return cls._of(values, splits, validate, "from_row_lengths")
-
-    @classmethod
-    def from_value_rowids(
-        cls,
-        values: Any,
-        value_rowids: Any,
-        nrows: Any = None,
-        name: str | None = None,
-        validate: bool = True,
-    ) -> RaggedTensor:
-        """Rows from the row of each value, in order; `nrows`: one more than the last, if None."""
-        with name_scope(name, "RaggedFromValueRowIds", [values, value_rowids, nrows]):
-            rows = _as_partition(value_rowids, "value_rowids")
-            given = None if nrows is None else constant_elements(as_tensor(nrows))
-            if given is not None and given < 0:
-                raise ValueError(f"Expected nrows >= 0; got {given}")
-            if validate:
-                rows = _in_order(rows, "from_value_rowids", "value_rowids")
-            if nrows is None:
-                last = concat([fill([1], cast(-1, rows.dtype)), rows], 0)[-1]
-                nrows = last + 1
-            ones = fill(shape(rows), cast(1, rows.dtype))
-            counts = unsorted_segment_sum(ones, rows, cast(nrows, dtypes.i64))
-            splits = _behind_zero(cumsum(counts))
-            return cls._of(values, splits, validate, "from_value_rowids")
-
-    @classmethod
-    def from_row_starts(
-        cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
-    ) -> RaggedTensor:
-        """Rows from where each begins."""
-        with name_scope(name, "RaggedFromRowStarts", [values, row_starts]):
-            given, starts = _as_values(values), _as_partition(row_starts, "row_starts")
-            count = expand_dims(cast(_count(given), starts.dtype), 0)
-            return cls._of(given, concat([starts, count], 0), validate, "from_row_starts")
-
-    @classmethod
-    def from_row_limits(
-        cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True
-    ) -> RaggedTensor:
-        """Rows from where each ends."""
-        with name_scope(name, "RaggedFromRowLimits", [values, row_limits]):
-            splits = _behind_zero(_as_partition(row_limits, "row_limits"))
-            return cls._of(values, splits, validate, "from_row_limits")
-
-    @classmethod
-    def from_uniform_row_length(
-        cls,
-        values: Any,
-        uniform_row_length: Any,
-        nrows: Any = None,
-        validate: bool = True,
-        name: str | None = None,
-    ) -> RaggedTensor:
-        """Rows of one length."""
-        with name_scope(name, "RaggedFromUniformRowLength", [values, uniform_row_length]):
-            given = _as_values(values)
-            length = cast(as_tensor(uniform_row_length), dtypes.i64)
-            rows = cast(_count(given), dtypes.i64) // length if nrows is None else nrows
-            splits = range_of(cast(rows, dtypes.i64) + 1) * length
-            return cls._of(given, splits, validate, "from_uniform_row_length")
+    # -- made from other tensors
 
     @classmethod
     def from_tensor(
@@ -253,43 +140,7 @@ class RaggedTensor(RaggedOperators):
             found = cls.from_value_rowids(st_input.values, rows, count, validate=False)
             return found.with_values(at_the_left(found.values, rows, columns, found.row_starts()))
 
-    @classmethod
-    def from_nested_row_lengths(
-        cls,
-        flat_values: Any,
-        nested_row_lengths: Sequence[Any],
-        name: str | None = None,
-        validate: bool = True,
-    ) -> RaggedTensor:
-        """Rows of rows, from how many values each has on all levels, the outermost first."""
-        with name_scope(name, "RaggedFromNestedRowLengths", [flat_values, *nested_row_lengths]):
-            found: Any = as_tensor(flat_values)
-            for lengths in reversed(nested_row_lengths):
-                found = cls.from_row_lengths(found, lengths, validate=validate)
-            return found
-
-    @classmethod
-    def from_nested_row_splits(
-        cls,
-        flat_values: Any,
-        nested_row_splits: Sequence[Any],
-        name: str | None = None,
-        validate: bool = True,
-    ) -> RaggedTensor:
-        """Rows of rows, from the splits of all levels, the outermost first."""
-        with name_scope(name, "RaggedFromNestedRowSplits", [flat_values, *nested_row_splits]):
-            found: Any = as_tensor(flat_values)
-            for splits in reversed(nested_row_splits):
-                found = cls.from_row_splits(found, splits, validate=validate)
-            return found
-
     # -- what can be said of its rows
-
-    def nrows(self, out_type: Any = None, name: str | None = None) -> Tensor:
-        """How many rows there are: a scalar."""
-        with name_scope(name, "RaggedNRows", [self]):
-            dtype = dtypes.as_dtype(out_type) if out_type else self.row_splits.dtype
-            return shape(self.row_splits, out_type=dtype)[0] - 1
 
     def row_starts(self, name: str | None = None) -> Tensor:
         """Where each row begins."""
@@ -311,7 +162,7 @@ class RaggedTensor(RaggedOperators):
     def value_rowids(self, name: str | None = None) -> Tensor:
         """The row of each value."""
         with name_scope(name, "RaggedValueRowIds", [self]):
-            places = range_of(cast(_count(self.values), self.row_splits.dtype))
+            places = range_of(cast(value_count(self.values), self.row_splits.dtype))
             limits = expand_dims(self.row_splits[1:], 0)
             found = output("UpperBound", limits, expand_dims(places, 0), out_type=dtypes.i64)
             return cast(found[0], self.row_splits.dtype)
@@ -427,37 +278,3 @@ class RaggedTensor(RaggedOperators):
 
     def __repr__(self) -> str:
         return f"tf.RaggedTensor(values={self.values}, row_splits={self.row_splits})"
-
-
-def _as_values(values: Any) -> Any:
-    return values if isinstance(values, RaggedTensor) else as_tensor(values, name="values")
-
-
-def _as_partition(partition: Any, name: str) -> Tensor:
-    """Positions of rows, as i64 where they are numbers of Python. Raises `ValueError` for what is
-    no vector of integers."""
-    if not isinstance(partition, Tensor):
-        array = np.asarray(partition)
-        whole = array.dtype != np.int32 and (array.dtype.kind in "iu" or not array.size)
-        partition = as_tensor(array.astype(np.int64) if whole else array, name=name)
-    if partition.dtype not in (dtypes.i32, dtypes.i64):
-        raise ValueError(f"{name} must have dtype int32 or int64")
-    partition.shape.assert_has_rank(1)
-    return partition
-
-
-def _in_order(positions: Tensor, function: str, what: str) -> Tensor:
-    fits = reduce_all(less_equal(positions[:-1], positions[1:]))
-    fault = f"{_FAULT.format(function)}: {what} must not decrease"
-    return with_dependencies([Assert(fits, [fault, positions])], positions)
-
-
-def _behind_zero(positions: Tensor) -> Tensor:
-    return concat([as_tensor(np.zeros(1, positions.dtype and positions.dtype.numpy)), positions], 0)
-
-
-def _count(values: Any) -> Tensor:
-    """How many values there are, of rows the number of rows."""
-    return (
-        values.nrows() if isinstance(values, RaggedTensor) else shape(values, None, dtypes.i64)[0]
-    )

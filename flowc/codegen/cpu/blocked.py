@@ -31,7 +31,8 @@ from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm.vector_ir import Routine, advance, ceil_div, least
 from flowc.dataclass import dataclass
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, evaluate, parse_dim, symbols_of
+from flowc.ir.dims import Dim, evaluate, symbols_of
+from flowc.ir.text.dim_parsing import parse_dim
 
 WANTED_TASKS = 64  # of a kernel: so many are shared evenly by as many as 16 threads
 
@@ -50,9 +51,9 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class RowCut:
-    """`rows` (an expression as `tasks` is one) are shared out over blocks of at most `block_rows`,
-    and a block is cut into parts of a multiple of `part_rows`. Each part reads the columns again:
-    of `enough` tasks there is no need to cut any.
+    """How a kernel with few tasks makes more: `rows` (an expression, as `tasks` is) form blocks of
+    at most `block_rows`, and a block may be cut into parts of a multiple of `part_rows`. Each part
+    reads the right operand again, so a kernel that has `enough` tasks cuts none.
     """
 
     rows: str

@@ -16,57 +16,67 @@ ELEMENT_NANOSECONDS = 1  # that a kernel is taken to need for an element which i
 
 
 def native_launch(node: Node, other: Native | None = None) -> Launch:
-    """The kernel of a cluster of kind `native`. `other`: what does it in its lowering's stead."""
+    """The kernel of a cluster of kind `native`. `other`: a lowering in place of the node's own."""
     body: Computation = node.attrs["body"]
     inner = next(n for n in body.nodes if isinstance(n.lowering, Native))
     lowering = other or inner.lowering
     assert isinstance(lowering, Native)
-    by_parameter = {p.output: v for p, v in zip(body.parameters, node.inputs)}
-    operands: list[Operand] = [by_parameter[v] for v in inner.inputs]
-    operands += node.outputs
-    buffers: list[DType | str] = [v.type.dtype for v in (*inner.inputs, *inner.outputs)]
-    if inner.sizes:
-        operands.append(SIZES)
-        buffers.append("i64")
-    if lowering.scratch != 0:
-        operands.append(SCRATCH)
-        buffers.append("bytes")
-    if lowering.errors:
-        operands.append(STATUS)
-        buffers.append("i64")
+    outer = {p.output: v for p, v in zip(body.parameters, node.inputs)}
+    operands: list[Operand] = [*(outer[v] for v in inner.inputs), *node.outputs]
+    operands += [operand for operand, _ in _beside(inner, lowering)]
+    errors = tuple(map(Fault, lowering.errors))
     if lowering.symbol is not None:
         kernel = linked_kernel(inner, lowering)
         return Launch(
             kernel,
             tuple(operands),
             tuple(lowering.arguments),
-            errors=tuple(map(Fault, lowering.errors)),
+            errors=errors,
             fault=lowering.fault,
             nodes=node.origin,
         )
-    function = lowering.function
-    if function.__closure__:
-        raise InternalError(f"{function.__qualname__}: a native kernel must not be a closure")
-    kernel = Kernel(
-        kernel_source(function),
-        tuple(buffers),
-        len(lowering.arguments),
-        tuple(lowering.functions),
-        dict(lowering.constants),
-        entry=function.__name__,
-        element=inner.inputs[0].type.dtype if inner.inputs else None,
-    )
     return Launch(
-        kernel,
+        _kernel(inner, lowering),
         tuple(operands),
         tuple(lowering.arguments),
         lowering.parallel,
         _steps_worth_a_thread(inner, lowering.parallel),
         sizes=tuple(size for size, _ in inner.sizes),
         scratch=lowering.scratch,
-        errors=tuple(map(Fault, lowering.errors)),
+        errors=errors,
         fault=lowering.fault,
         nodes=node.origin,
+    )
+
+
+def _beside(node: Node, lowering: Native) -> list[tuple[Operand, DType | str]]:
+    """The operands that a kernel is given beside the values, and the elements of each."""
+    found: list[tuple[Operand, DType | str]] = []
+    if node.sizes:
+        found.append((SIZES, "i64"))
+    if lowering.scratch != 0:
+        found.append((SCRATCH, "bytes"))
+    if lowering.errors:
+        found.append((STATUS, "i64"))
+    return found
+
+
+def _kernel(node: Node, lowering: Native) -> Kernel:
+    """The kernel of a lowering that is a function of Python. Raises `InternalError` for a
+    closure."""
+    function = lowering.function
+    if function.__closure__:
+        raise InternalError(f"{function.__qualname__}: a native kernel must not be a closure")
+    buffers: list[DType | str] = [v.type.dtype for v in (*node.inputs, *node.outputs)]
+    buffers += [elements for _, elements in _beside(node, lowering)]
+    return Kernel(
+        kernel_source(function),
+        tuple(buffers),
+        len(lowering.arguments),
+        tuple(lowering.functions),
+        dict(lowering.constants),
+        entry=function.__name__,
+        element=node.inputs[0].type.dtype if node.inputs else None,
     )
 
 

@@ -78,7 +78,8 @@ def _fold(emit: Callable[..., Any]) -> Any:
 
 
 def _extreme_number(b: ir.IRBuilder, operator: str, total: Any, x: Any) -> Any:
-    """What LLVM makes one instruction of, and a fold in any order. NaN makes it undefined."""
+    """The smaller or larger of two numbers that are not NaN: one instruction, which LLVM may fold
+    in any order."""
     flags = ("nnan", "nsz")
     return b.select(b.fcmp_ordered(operator, x, total, flags=flags), x, total, flags=flags)
 

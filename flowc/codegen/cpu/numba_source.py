@@ -41,7 +41,7 @@ from flowc.codegen.kernels.nest import (
 from flowc.codegen.kernels.text import sum_text
 from flowc.dtypes import DType
 from flowc.errors import InternalError
-from flowc.ir.scalar import PRIMITIVES, held_dtype
+from flowc.ir.scalar import PRIMITIVES, compute_dtype
 
 _INFIX = {
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
@@ -228,7 +228,7 @@ class NumbaSource:
         texts = [self._value(o) for o in x.operands]
         if x.op.startswith(ACROSS):
             return self._across(x.op, first, *texts)
-        kind = held_dtype(first)
+        kind = compute_dtype(first)
         form = _form(x.op, first, x.dtype)
         if form is None:
             name = (
@@ -240,7 +240,7 @@ class NumbaSource:
             texts = [
                 f"({text})" if isinstance(o, Apply) else text for o, text in zip(x.operands, texts)
             ]
-        return form.format(*texts, k=kind, r=held_dtype(x.dtype))
+        return form.format(*texts, k=kind, r=compute_dtype(x.dtype))
 
     def _across(self, op: str, dtype: DType, value: str, lanes: str) -> str:
         if dtype is dtypes.bool_:
@@ -285,11 +285,11 @@ def _form(op: str, dtype: DType, result: DType) -> str | None:
     """The form of an op on a dtype; None where it is a function of the math library."""
     if op == "cast" and dtype.is_floating and result.is_integer:
         return None
-    kind = _KINDS[held_dtype(dtype).kind]
+    kind = _KINDS[compute_dtype(dtype).kind]
     if op in PRIMITIVES and kind not in PRIMITIVES[op].kinds:
         raise InternalError(f"{op} does not take {dtype}")
     forms = _FORMS.get(op, {})
-    form = forms.get(f"{held_dtype(dtype)}") or forms.get(kind) or forms.get("*")
+    form = forms.get(f"{compute_dtype(dtype)}") or forms.get(kind) or forms.get("*")
     if form is None and (op not in PRIMITIVES or kind not in "fiu"):
         raise InternalError(f"{op} has no form for {dtype}: write it with other ops")
     return form
@@ -301,7 +301,7 @@ def _literal(x: Literal) -> str:
     if x.dtype.is_complex:
         part = x.dtype.real_dtype
         return f"{x.dtype}(complex({', '.join(f'{part}({p})' for p in x.text.split())}))"
-    return f"{held_dtype(x.dtype)}({x.text})"
+    return f"{compute_dtype(x.dtype)}({x.text})"
 
 
 def _intrinsic(name: str) -> Callable[..., Any]:

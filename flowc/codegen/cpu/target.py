@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 class CpuTarget:
     """`vector_bits`: the width that tiles and loops are written for; `has_fma`: fused multiply-add
     is one instruction; `registers`: how many vector registers tiles may use; `exact`: as in
-    `Options`. `ways`: of clusters that are not to be computed as the cost model would have it, the
-    names of the ways (`winograd/ways.py`)."""
+    `Options`. `algorithms`: their names, of clusters for which the cost model's choice is
+    overridden (`contractions/algorithms.py`)."""
 
     processor: Processor
     vector_bits: int
     has_fma: bool
     registers: int
     exact: bool = False
-    ways: Mapping[Node, str] = field(default_factory=dict, compare=False)
+    algorithms: Mapping[Node, str] = field(default_factory=dict, compare=False)
 
     @property
     def key(self) -> str:
@@ -65,13 +65,13 @@ class CpuTarget:
 
         return tile_shape(dtype, self.vector_bits, registers=self.registers, fma=self.has_fma)
 
-    def ways_of(self, node: Node) -> list[str]:
-        from flowc.codegen.cpu.winograd.ways import ways_of_cluster
+    def algorithms_of(self, node: Node) -> list[str]:
+        from flowc.codegen.cpu.contractions.algorithms import algorithms_of_cluster
 
-        return ways_of_cluster(node, self.tile_shape, self.exact)
+        return algorithms_of_cluster(node, self.tile_shape, self.exact)
 
-    def with_ways(self, ways: Mapping[Node, str]) -> CpuTarget:
-        return replace(self, ways=ways)
+    def with_algorithms(self, chosen: Mapping[Node, str]) -> CpuTarget:
+        return replace(self, algorithms=chosen)
 
     def check_runs_here(self) -> None:
         here = cpu_target("native")

@@ -79,9 +79,9 @@ class TileShape:
 
 
 def one_vector_shape(shape: TileShape, columns: int) -> TileShape:
-    """The tile of one vector that holds so many columns, at most those of `shape`'s vectors: a
-    shorter one where they leave half of it. As many sums as `shape` has, or as can be on their way
-    at once."""
+    """The tile that is one vector wide, for products of so few columns. The vector is the shortest
+    power of two that holds them, at most one of `shape`; rows are as many as `shape` has, doubled
+    where these leave the pipeline of multiply-adds waiting."""
     lanes = min(shape.lanes, max(LEAST_LANES, 1 << (columns - 1).bit_length()))
     rows = shape.rows if shape.rows >= CHAINS else 2 * shape.rows
     return replace(shape, rows=rows, columns=lanes, lanes=lanes)

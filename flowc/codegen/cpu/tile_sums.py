@@ -95,9 +95,9 @@ def _vectors(shape: TileShape, columns: int) -> list[Vector]:
     return [(first, most(first)) for first in range(0, columns, lanes)]
 
 
-def steps_of_iteration(products: int) -> int:
-    """How many steps of a sum are one iteration of its loop, of so many multiply-adds of vectors
-    each."""
+def unroll_factor(products: int) -> int:
+    """How many steps of the inner dimension are one iteration of its loop, where a step is so many
+    multiply-adds of vectors."""
     return max(steps for steps in (1, 2, STEPS) if steps == 1 or steps * products <= MULTIPLY_ADDS)
 
 
@@ -203,7 +203,7 @@ def _emit_sums(
         k.add(steps)
         place.add(steps * o.width)
 
-    emit_steps(b, Index(b, depth), steps_of_iteration(rows * len(vectors)), emit, sums)
+    emit_steps(b, Index(b, depth), unroll_factor(rows * len(vectors)), emit, sums)
     emit_sum_stores(b, sums.totals(), shape, n, (c, c_stride, accumulate))
 
 
@@ -223,7 +223,7 @@ def _emit_line_sums(
     sums = Sums(b, element_type(shape.dtype), rows, vectors)
     ahead, place = Ahead(b, following, Index(b, next_step)), Counter(b, 0)
     # Of more steps at once, elements that rows share would take the registers of sums.
-    steps = min(steps_of_iteration(rows * len(vectors)), o.stride)
+    steps = min(unroll_factor(rows * len(vectors)), o.stride)
     carried = [sums.values]
     with (
         counted_loop(b, groups, carried=carried) as group,

@@ -159,8 +159,8 @@ def _tile_sizes(
 def clear_rows_read(
     b: ir.IRBuilder, block: Value, rows: Index, columns: Index, shape: TileShape
 ) -> None:
-    """Zeros behind the rows of a block, as far as tiles for so many columns read. They make sums
-    that nobody reads, but of what memory held before: of subnormal numbers, among others, with
+    """Writes zeros behind the rows of a block, as far as tiles for so many columns read. Nobody
+    reads the sums of these rows; but what memory held there before may be subnormal numbers, with
     which a multiply-add may take a hundred times as long."""
     of_last_panel = (columns - 1) % shape.columns + 1
     widths = of_last_panel, columns.least(shape.columns)

@@ -20,7 +20,6 @@ from flowc.codegen.cuda.depthwise import (
 )
 from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type
 from flowc.codegen.cuda.finish import ElementFunction, Ending, element_function
-from flowc.codegen.cuda.fold import FOLD_THREADS, fold_text
 from flowc.codegen.cuda.launch import DeviceLaunch
 from flowc.codegen.cuda.operands import (
     PER_AXIS,
@@ -35,6 +34,7 @@ from flowc.codegen.cuda.operands import (
 )
 from flowc.codegen.cuda.product import SIZES, ProductSource, Tile, product_text
 from flowc.codegen.cuda.simt import ARCHITECTURE as SIMT
+from flowc.codegen.cuda.split_k import FOLD_THREADS, fold_text
 from flowc.codegen.cuda.tensor_product import TensorProduct
 from flowc.codegen.cuda.thread_product import ThreadProduct
 from flowc.codegen.cuda.tile import FEW, VECTOR_BYTES, TensorTile, inner_parts, product_tile
@@ -47,7 +47,7 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, product
 from flowc.ir.layout import CHANNELS_LAST
 from flowc.ir.lowering import Convolution, MatMul
-from flowc.ir.scalar import held_dtype
+from flowc.ir.scalar import compute_dtype
 
 if TYPE_CHECKING:
     from flowc.codegen.cuda.target import CudaTarget
@@ -124,7 +124,7 @@ def _launches(
     if parts == 1:
         kernel = _kernel(product_text(made, source, end, False), kinds, ints, end, tile.threads)
         return (_launch(node, kernel, given.operands, ints, end, blocks),)
-    sums = Ending(held_dtype(source.dtype), WORKSPACE)
+    sums = Ending(compute_dtype(source.dtype), WORKSPACE)
     workspace = parts * elements * sums.dtype.size + ALIGNMENT
     folding = [elements, sizes["c_stride"], parts]
     kernel = _kernel(product_text(made, source, sums, True), kinds, ints, sums, tile.threads)

@@ -110,7 +110,7 @@ class _Pixel:
         taken = zip(w.lanes(image), w.lanes(self._read(weights)), self.totals, strict=True)
         for x, y, total in taken:
             dtype = self.source.dtype
-            more = w.multiply_add(w.held(x, dtype), w.held(y, dtype), total.get())
+            more = w.multiply_add(w.as_computed(x, dtype), w.as_computed(y, dtype), total.get())
             total.set(b.select(inside, more, total.get()))
 
     def _read(self, pointer: Any) -> Any:

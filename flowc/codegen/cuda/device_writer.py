@@ -135,7 +135,7 @@ class DeviceWriter(FunctionWriter):
             return [vector]
         return [self.b.extract_element(vector, I32(i)) for i in range(vector.type.count)]
 
-    def held(self, element: Any, dtype: DType) -> Any:
+    def as_computed(self, element: Any, dtype: DType) -> Any:
         """An element as it is multiplied."""
         b = self.b
         if dtype is dtypes.f16:

@@ -60,8 +60,8 @@ class Operand(Protocol):
     """Made where a block begins; `fetch` stands in its loop."""
 
     def fetch(self, start: Index) -> list[Any]:
-        """What this thread moves of the tile whose inner dimension begins at `start`. That is of 32
-        bits, as places within tiles are."""
+        """The vectors that this thread loads of the tile whose inner dimension begins at `start`,
+        an i32, as all positions within tiles are."""
         ...
 
 

@@ -21,7 +21,7 @@ from flowc.codegen.cuda.tile import ProductTile, TensorTile
 from flowc.codegen.llvm.vector_ir import Index
 from flowc.dataclass import dataclass
 from flowc.dtypes import DType
-from flowc.ir.scalar import held_dtype
+from flowc.ir.scalar import compute_dtype
 
 GROUP = 8  # rows of tiles that neighbouring blocks share columns with, which caches then hold
 
@@ -105,7 +105,7 @@ class TiledProduct(ABC):
         self.thread = w.thread()
         self.tile_bytes = self._begin()
         t = source.tile
-        stage = t.rows // self.parts * t.columns * held_dtype(source.dtype).size
+        stage = t.rows // self.parts * t.columns * compute_dtype(source.dtype).size
         self.memory = w.shared("tiles", max(2 * self.tile_bytes, stage))
 
     @abstractmethod

@@ -85,14 +85,14 @@ class CudaTarget:
     def on_device(self, c: Computation) -> frozenset[Node]:
         return on_device(c, self)
 
-    def ways_of(self, node: Node) -> tuple[str, ...]:
+    def algorithms_of(self, node: Node) -> tuple[str, ...]:
         return ()
 
     @property
-    def ways(self) -> Mapping[Node, str]:
+    def algorithms(self) -> Mapping[Node, str]:
         return {}
 
-    def with_ways(self, ways: Mapping[Node, str]) -> CudaTarget:
+    def with_algorithms(self, chosen: Mapping[Node, str]) -> CudaTarget:
         return self
 
     def check_runs_here(self) -> None:

@@ -15,7 +15,7 @@ from llvmlite import ir
 from flowc.codegen.cuda.product import TiledProduct
 from flowc.codegen.cuda.tile import ProductTile
 from flowc.codegen.llvm.vector_ir import Index
-from flowc.ir.scalar import held_dtype
+from flowc.ir.scalar import compute_dtype
 
 PAD = 4  # elements by which rows of a tile in shared memory are longer: they start in other banks
 
@@ -27,7 +27,7 @@ class ThreadProduct(TiledProduct):
         w, t = self.w, self.source.tile
         assert isinstance(t, ProductTile)
         self.t, self.parts = t, t.row_parts
-        self.size = held_dtype(self.source.dtype).size
+        self.size = compute_dtype(self.source.dtype).size
         self.left_step, self.right_step = t.rows + PAD, t.columns + PAD
         self.left_bytes = t.depth * self.left_step * self.size
         across = t.columns // t.thread_columns
@@ -44,7 +44,7 @@ class ThreadProduct(TiledProduct):
             base = w.at(self.memory, offset + before, ir.IntType(8))
             share = self.source.share(side)
             for (across, inner), vector in zip(share.places(w), read[side], strict=True):
-                elements = [w.held(x, self.source.dtype) for x in w.lanes(vector)]
+                elements = [w.as_computed(x, self.source.dtype) for x in w.lanes(vector)]
                 apart = 1 if share.along else step
                 for i, element in enumerate(elements):
                     place = w.wide(inner * step + across) + i * apart

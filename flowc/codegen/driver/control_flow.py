@@ -49,7 +49,7 @@ def emit_loop(emitter: DriverEmitter, loop: Loop) -> None:
 
         def advance() -> None:
             if emitter.device is not None and emitter.launcher.sees_earlier():
-                emitter.see_device()  # before the next iteration looks at what this one made
+                emitter.synchronize()  # before the next iteration looks at what this one made
             following = [frame.dim(results[i].dims[axis]) for i, axis in axes]
             _hand_on(emitter, loop)
             for variable, size in zip(variables, following):

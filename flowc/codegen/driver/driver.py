@@ -129,7 +129,7 @@ class DriverEmitter:
         self.launcher.begin()
         self._steps()
         if self.device is not None:
-            self.see_device()
+            self.synchronize()
         self.b.branch(frame.exit)
         if self.device is not None:
             self.device.finish(self.tables.weights_bytes())
@@ -154,7 +154,7 @@ class DriverEmitter:
             # The last of several downloads waits for all; the run's last ones, for its end.
             is_last = following is None and self.region is self.plan.top
             if _is_download(step) and not is_last and not _is_download(following):
-                self.see_device()
+                self.synchronize()
 
     def _traced_step(self, trace: StepTrace, step: Step) -> None:
         start = trace.now()
@@ -215,7 +215,7 @@ class DriverEmitter:
         for i, value in enumerate(node.outputs):
             place = region.places[value]
             if on_device and isinstance(place, Input):
-                self.see_device()  # what a variable holds changes only where no fault was found
+                self.synchronize()  # what a variable holds changes only where no fault was found
             if i or changed is None:
                 # A size that the kernel finds is not known yet: there is room for its bound.
                 found = {size: bound for size, bound in node.sizes if bound is not None}
@@ -290,11 +290,11 @@ class DriverEmitter:
         faulty = [x for n in self.plan.on_device for x in self.launches[n] if x.errors]
         return DeviceMemory(self.frame, self.plan, self.tables.weight_offset, len(faulty))
 
-    def see_device(self) -> None:
+    def synchronize(self) -> None:
         """Waits until the device has done all that it was asked, and ends the run where it found a
         fault since the last time."""
         assert self.device is not None
-        if not self.launcher.see_faults() and not self.device.is_idle:
+        if not self.launcher.check_faults() and not self.device.is_idle:
             self.device.wait()
 
     def _read_sizes(self, node: Node) -> None:

@@ -351,7 +351,7 @@ class Launcher:
         which may report more."""
         return self.sees and bool(self.unseen)
 
-    def see_faults(self) -> bool:
+    def check_faults(self) -> bool:
         """Waits for the device and ends the run where a launch reported a fault. False where there
         is none to look for."""
         self.sees = True

@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
-from flowc.codegen.driver.pending import Pending, dims_named, lower_bound
+from flowc.codegen.driver.size_checks import PendingChecks, dims_named, lower_bound
 from flowc.errors import BROADCAST_HINT, NegativeSizeError
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, Symbol, symbols_of
@@ -30,14 +30,14 @@ class RunSizes:
         self.frame = frame
         self.computation = plan.computation
         self.places = {size: i for i, size in enumerate(table)}
-        self.pending = Pending(plan.computation)
+        self.pending = PendingChecks(plan.computation)
         self.where: Node | None = None  # the loop or branch whose steps are emitted
 
     @contextmanager
     def of_region(self, node: Node, region: Region) -> Iterator[None]:
         """Inside, what must hold in a region of a loop or branch is checked."""
         outer = self.pending, self.where
-        self.pending, self.where = Pending(region.computation), node
+        self.pending, self.where = PendingChecks(region.computation), node
         yield
         self.pending, self.where = outer
 

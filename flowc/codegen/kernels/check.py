@@ -37,7 +37,7 @@ from flowc.codegen.kernels.nest import (
 )
 from flowc.dtypes import DType
 from flowc.errors import InternalError
-from flowc.ir.scalar import PRIMITIVES, held_dtype
+from flowc.ir.scalar import PRIMITIVES, compute_dtype
 
 
 def check_nest(nest: LoopNest) -> None:
@@ -135,7 +135,7 @@ class _Check:
     def held_alike(self, found: DType, expected: DType | str, what: str) -> None:
         if found is expected:
             return
-        if isinstance(expected, str) or held_dtype(found) is not held_dtype(expected):
+        if isinstance(expected, str) or compute_dtype(found) is not compute_dtype(expected):
             _refuse(f"{what} is {expected}, not {found}")
 
 

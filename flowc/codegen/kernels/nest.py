@@ -178,9 +178,9 @@ Statement = Let | Declare | Assign | Carve | Store | For | While | If | Break | 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
     """A kernel: `buffers` by name with their dtypes, int parameters (`ints`), a body. `ranges` are
-    ints too, in pairs: begin and end of the part of the work that is wanted; of an epilogue, those
-    of rows and of columns; of what several lanes do together, the lane's number and how many they
-    are behind them."""
+    int parameters too: begin and end of the part of the work that is wanted, of an epilogue begin
+    and end of rows and of columns. Where several threads (lanes) share a row, the number of the
+    lane and of all lanes follow."""
 
     buffers: tuple[tuple[str, DType | str], ...]
     ints: tuple[str, ...]

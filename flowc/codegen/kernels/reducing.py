@@ -26,7 +26,7 @@ from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, product
 from flowc.ir.lowering import Reduction
-from flowc.ir.scalar import held_dtype
+from flowc.ir.scalar import compute_dtype
 from flowc.ir.scalar_body import ScalarBody
 from flowc.ir.types import Dims
 
@@ -82,12 +82,12 @@ class Reducing:
         x = lowering.prepare(k, *operands) if lowering.prepare is not None else operands[0]
         if lowering.accumulator is not None:
             x = k.cast(x, lowering.accumulator)
-        return held(x)
+        return as_computed(x)
 
     def accumulator_dtype(self, node: Node) -> DType:
         body: ScalarBody | None = node.attrs["prepare"]
         dtype = node.inputs[0].type.dtype if body is None else body.dtype
-        return held_dtype(self.lowerings[node].accumulator or dtype)
+        return compute_dtype(self.lowerings[node].accumulator or dtype)
 
     def finished(self, node: Node, total: Scalar) -> Scalar:
         lowering = self.lowerings[node]
@@ -135,9 +135,9 @@ class Reducing:
         return self.c.k.const(value, dtype)
 
 
-def held(x: Scalar) -> Scalar:
-    """The scalar as it is computed: f16 and bf16 add up in f32."""
-    return Name(x.name, held_dtype(x.dtype)) if isinstance(x, Name) else x
+def as_computed(x: Scalar) -> Scalar:
+    """The scalar in the dtype that it is computed in: f16 and bf16 add up in f32."""
+    return Name(x.name, compute_dtype(x.dtype)) if isinstance(x, Name) else x
 
 
 def _extreme(dtype: DType, how: str) -> Any:

@@ -28,7 +28,7 @@ from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, minimum, product, symbol
-from flowc.ir.scalar import held_dtype
+from flowc.ir.scalar import compute_dtype
 
 
 def rows_launch(r: Reducing, again: Callable[[], Reducing], target: Target) -> Launch:
@@ -70,7 +70,7 @@ class _RowLoops:
         self.places = self._places()
         self.is_small = is_small(r.node)
         values = (*r.node.inputs, *r.node.outputs)
-        widest = max(held_dtype(v.type.dtype).size for v in values)
+        widest = max(compute_dtype(v.type.dtype).size for v in values)
         in_vectors = r.lanes == 1 and not self.is_small
         self.lanes = choices.vector_bytes // widest if in_vectors else 0
         self.together = 1
@@ -90,7 +90,7 @@ class _RowLoops:
         found: dict[Value, str] = {}
         free = list(self.results)
         for number, value in enumerate(self.cached):
-            dtype = held_dtype(value.type.dtype)
+            dtype = compute_dtype(value.type.dtype)
             result = next((v for v in free if v.type.dtype is dtype), None)
             if result is None:
                 found[value] = f"kept{number}"
@@ -104,7 +104,7 @@ class _RowLoops:
         r = self.r
         spans = [p.output for p in r.body.parameters if p.output.dims == r.full]
         spans += [*self.results, *(v for v in self.cached if not self._is_at_result(v))]
-        return self.row * sum(held_dtype(v.type.dtype).size for v in spans)
+        return self.row * sum(compute_dtype(v.type.dtype).size for v in spans)
 
     def _is_at_result(self, value: Value) -> bool:
         return self.places[value] in self.r.c.out_names.values()
@@ -159,7 +159,7 @@ class _RowLoops:
         """Parts of scratch: what is kept of rows, and the totals of several."""
         for value, name in self.places.items():
             if not self._is_at_result(value):
-                self._carve_part(name, held_dtype(value.type.dtype), self.row * self.together)
+                self._carve_part(name, compute_dtype(value.type.dtype), self.row * self.together)
         if self.together > 1:
             for number, n in enumerate(self.r.reductions):
                 if self.stages[n] < self.last:
@@ -263,7 +263,7 @@ class _RowLoops:
             position = position + number * self.row
         restored = [v for v in self.cached if self.stages[v.node] < stage]
         for value in restored:
-            dtype = held_dtype(value.type.dtype)
+            dtype = compute_dtype(value.type.dtype)
             kept = Load(self.places[value], self._place_of(value, index, position), dtype)
             c.rows[value] = (index, Name(nest.let(kept).name, value.type.dtype))
         for value in self.cached:
@@ -317,7 +317,7 @@ _OF_ROW = int_sum("p", "-first")
 
 
 def _held(n: Node) -> DType:
-    return held_dtype(n.output.type.dtype)
+    return compute_dtype(n.output.type.dtype)
 
 
 def _end_of_block(r: Reducing, together: int, size: Dim) -> Name:

@@ -33,7 +33,7 @@ from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Symbol, ceildiv, product, substitute, symbol
-from flowc.ir.scalar import held_dtype
+from flowc.ir.scalar import compute_dtype
 
 MOST_ROWS = 64  # of a block
 PART_BYTES = 16  # of a row, that are turned at a time
@@ -72,7 +72,7 @@ def _has_short_rows(r: Reducing) -> bool:
         return False
     dtypes = [v.type.dtype for v in (*r.node.inputs, *r.node.outputs)]
     return not any(d.is_complex for d in (*dtypes, *map(r.accumulator_dtype, r.reductions))) and (
-        all(held_dtype(v.type.dtype) is v.type.dtype for v in r.node.outputs)
+        all(compute_dtype(v.type.dtype) is v.type.dtype for v in r.node.outputs)
     )
 
 
@@ -109,14 +109,14 @@ class _RowsInLanes:
         free = [value for value in self.cached if value not in self.results]
         for number, value in enumerate(self.results):
             if value not in found:
-                same = (v for v in free if held_dtype(v.type.dtype) is value.type.dtype)
+                same = (v for v in free if compute_dtype(v.type.dtype) is value.type.dtype)
                 kept = next(same, None)
                 found[value] = f"result{number}" if kept is None else found[kept]
                 free = [v for v in free if v is not kept]
         return found
 
     def _block(self, spans: int) -> int:
-        size = max(held_dtype(v.type.dtype).size for v in self.r.node.outputs)
+        size = max(compute_dtype(v.type.dtype).size for v in self.r.node.outputs)
         block = MOST_ROWS
         while block > self.r.choices.tile_side and block * self.row * size * spans > (
             self.r.choices.near
@@ -186,12 +186,12 @@ class _RowsInLanes:
         for number, read in enumerate(self.turned):
             self._carve_part(f"turned{number}", read.dtype, self.row)
         for name, value in {name: value for value, name in self.places.items()}.items():
-            self._carve_part(name, held_dtype(value.type.dtype), self.row)
+            self._carve_part(name, compute_dtype(value.type.dtype), self.row)
         for number, n in enumerate(self.r.reductions):
             self._carve_part(f"a{number}", self.r.accumulator_dtype(n), 1)
-            self._carve_part(f"total{number}", held_dtype(n.output.type.dtype), 1)
+            self._carve_part(f"total{number}", compute_dtype(n.output.type.dtype), 1)
         for number, value in enumerate(self.of_rows):
-            self._carve_part(f"row{number}", held_dtype(value.type.dtype), 1)
+            self._carve_part(f"row{number}", compute_dtype(value.type.dtype), 1)
 
     def _carve_part(self, name: str, dtype: DType, columns: int) -> None:
         nest = self.r.c.nest
@@ -331,7 +331,7 @@ class _RowsInLanes:
                 seen.update(value.node.inputs)
                 continue
             at = self.in_column if value in kept else _IN_BLOCK
-            found = nest.let(Load(buffer, at, held_dtype(value.type.dtype)))
+            found = nest.let(Load(buffer, at, compute_dtype(value.type.dtype)))
             index = self.full_index if value in kept else r.row_index(value, self.index)
             r.c.rows[value] = index, Name(found.name, value.type.dtype)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from flowc.dataclass import dataclass
 from flowc.errors import InvalidGraphError, InvalidModelError
-from flowc.extract.frames.late_variables import LateVariables
+from flowc.extract.frames.control_cycles import ControlCycles
 from flowc.extract.frames.merge_decision import (
     ALWAYS,
     Choice,
@@ -255,7 +255,7 @@ class ControlFlow:
             self.frames.clear()
 
     def _move_controls(self, circle: list[Any]) -> None:
-        late = LateVariables(self.source, self.needed, self.fed)
+        late = ControlCycles(self.source, self.needed, self.fed)
         for loop in dict.fromkeys(self.loop_of(key) for key in circle if self._is_exit(key)):
             moved = late.moved(loop)
             if moved:

@@ -22,8 +22,9 @@ from flowc.graph.control_types import (
     reference_form,
 )
 from flowc.graph.operation import Operation
-from flowc.graph.shape import UNKNOWN_SHAPE, TensorShape, bracketed
+from flowc.graph.shape import UNKNOWN_SHAPE, TensorShape
 from flowc.graph.tensor import Tensor
+from flowc.ir.types import shown_dims
 
 
 def _make(
@@ -140,7 +141,7 @@ def _check_predicate(op_type: str, argument: str, inputs: Sequence[Tensor], name
     node = name[:-1] if name.endswith("/") else pred.graph.unique_name(name, mark_as_used=False)
     attrs = "T=DT_BOOL" if op_type in SWITCH and inputs[0].base_dtype is dtypes.bool_ else ""
     taken = ", ".join(t.name.removesuffix(":0") for t in inputs)
-    sizes = ", ".join(bracketed(t.shape.sizes) for t in inputs)
+    sizes = ", ".join(shown_dims(t.shape.sizes) for t in inputs)
     raise ShapeError(
         f"Shape must be rank 0 but is rank {pred.shape.ndims} for '{{{{node {node}}}}} = "
         f"{op_type}[{attrs}]({taken})' with input shapes: {sizes}.",

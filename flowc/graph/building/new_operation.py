@@ -18,11 +18,12 @@ from flowc.errors import InvalidModelError, NotFoundError, ShapeError, did_you_m
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.default import get_default_graph
 from flowc.graph.operation import Operation
-from flowc.graph.shape import TensorShape, bracketed
+from flowc.graph.shape import TensorShape
 from flowc.graph.shape_inference import check_types, infer_shapes
 from flowc.graph.tensor import Tensor
 from flowc.ir.op import Op
 from flowc.ir.signature import REQUIRED, AttrDef
+from flowc.ir.types import shown_dims
 from flowc.ops import tf_names, tf_op
 
 ENUM_NAMES = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}
@@ -160,7 +161,7 @@ def _shapes(
     try:
         return infer_shapes(record, tensors, attrs)
     except ShapeError as error:
-        sizes = ", ".join(bracketed(t.shape.sizes) for t in tensors)
+        sizes = ", ".join(shown_dims(t.shape.sizes) for t in tensors)
         raise ShapeError(
             f"{_bare(error.message, record)} for '{_node_text(op_type, name, tensors, attrs)}' "
             f"with input shapes: {sizes}.",

@@ -17,7 +17,7 @@ from flowc.graph.building import control_nodes
 from flowc.graph.building.contexts import CondContext, WhileContext, output_context
 from flowc.graph.building.conversion import constant_array, constant_tensor
 from flowc.graph.building.creation import output
-from flowc.graph.gradients.handles import held_dtype
+from flowc.graph.gradients.handles import gradient_dtype
 from flowc.graph.gradients.loops import GradientContext, in_context
 from flowc.graph.gradients.operation import Gradient
 from flowc.graph.gradients.zeros import constant_zeros, sizes_of, zeros
@@ -222,7 +222,7 @@ def _start_of_sum(context: GradientContext, op: Operation, dy: Tensor) -> Tensor
 def _start_of_rows(context: GradientContext, op: Operation, dy: IndexedSlices) -> IndexedSlices:
     """One row of zeros, at index 0."""
     value = op.inputs[0]
-    dtype = held_dtype(value)
+    dtype = gradient_dtype(value)
     with in_context(op.graph, context.outer_context):
         if dy.values.shape.is_fully_defined():
             shape = TensorShape([1]).concatenate(dy.values.shape[1:])
@@ -235,7 +235,7 @@ def _start_of_rows(context: GradientContext, op: Operation, dy: IndexedSlices) -
         )
         sizes = dy.dense_shape
         if sizes is not None:
-            sizes = constant_zeros(sizes.shape, held_dtype(sizes))
+            sizes = constant_zeros(sizes.shape, gradient_dtype(sizes))
         return IndexedSlices(values, indices, sizes)
 
 

@@ -19,7 +19,7 @@ from flowc.graph.attrs import Attrs, FunctionRef
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.control_types import FRAME_TYPES
 from flowc.graph.function import BodyNode, Function, FunctionArg, FunctionBody, InputRef, NodeRef
-from flowc.graph.gradients.handles import HELD, held_dtype
+from flowc.graph.gradients.handles import HELD, gradient_dtype
 from flowc.graph.gradients.registry import GradientRegistry
 from flowc.graph.gradients.walk import Walk, WalkOptions
 from flowc.graph.gradients.zeros import zeros_of_value
@@ -101,7 +101,7 @@ def argument(graph: Graph, name: str, dtype: DType | None, like: Tensor) -> Tens
     sizes = like.shape.sizes if dtype is not dtypes.resource else ()
     attrs = {"dtype": dtype, "shape": sizes}
     if dtype is dtypes.resource:  # what is behind the handle
-        attrs = {"dtype": dtype, "shape": like.op.attrs.get("shape"), HELD: held_dtype(like)}
+        attrs = {"dtype": dtype, "shape": like.op.attrs.get("shape"), HELD: gradient_dtype(like)}
     op = graph.add_operation("Placeholder", (), attrs, name, output_types=[(dtype, sizes)])
     return op.outputs[0]
 

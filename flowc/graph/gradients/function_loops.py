@@ -27,7 +27,7 @@ from flowc.graph.gradients.function_bodies import (
     given_back,
     opened,
 )
-from flowc.graph.gradients.handles import held_dtype
+from flowc.graph.gradients.handles import gradient_dtype
 from flowc.graph.gradients.operation import is_trainable
 from flowc.graph.gradients.registry import GradientRegistry
 from flowc.graph.gradients.zeros import zeros_of_value
@@ -202,7 +202,7 @@ class _Back:
                 rest, values[i] = self._popped(graph, held, loop.inputs[i].base_dtype)
                 shorter.append(rest)
             inputs = [*(values[i] for i in loop.needed), *flowing]
-            types = [(held_dtype(loop.inputs[i]), None) for i in self.flowing]
+            types = [(gradient_dtype(loop.inputs[i]), None) for i in self.flowing]
             found = loop._call(graph, self.step, inputs, types)
             results = [output("Sub", args[0], 1), *args[1:first], *shorter, *found]
             return function_of(name, args, results, loop.op)

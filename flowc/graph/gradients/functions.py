@@ -24,7 +24,7 @@ from flowc.graph.gradients.function_bodies import (
     opened,
 )
 from flowc.graph.gradients.function_loops import while_gradient
-from flowc.graph.gradients.handles import held_dtype
+from flowc.graph.gradients.handles import gradient_dtype
 from flowc.graph.gradients.operation import is_trainable
 from flowc.graph.gradients.registry import GradientFunction, GradientRegistry
 from flowc.graph.operation import Operation
@@ -66,7 +66,7 @@ def _back(
     flowing = [dy for dy in dense if dy is not None]
     inputs = [*given, *flowing]
     types = [t.base_dtype for t in inputs if t.base_dtype is not None]
-    results = [(held_dtype(given[i]), _shape_of(given[i])) for i in wanted]
+    results = [(gradient_dtype(given[i]), _shape_of(given[i])) for i in wanted]
     stated = attrs(references, types, [t for t, _ in results])
     op_type = _CALL if op.type in graph.functions else op.type
     back = graph.add_operation(
@@ -83,7 +83,7 @@ def _given_back_by(op: Operation, function: str, dys: Sequence[Any]) -> list[Ten
     dense = [output("ZerosLike", y) if dy is None else as_tensor(dy)
              for y, dy in zip(op.outputs, dys)]  # fmt: skip
     inputs = [*op.inputs, *dense]
-    results = [(held_dtype(t), _shape_of(t)) for t in op.inputs]
+    results = [(gradient_dtype(t), _shape_of(t)) for t in op.inputs]
     attrs = {
         "f": FunctionRef(function),
         "Tin": [t.base_dtype for t in inputs],

@@ -14,7 +14,7 @@ from flowc.graph.tensor import Tensor
 HELD = "_held"  # attr of a function's argument: the dtype of the variable behind a handle
 
 
-def held_dtype(tensor: Tensor) -> DType:
+def gradient_dtype(tensor: Tensor) -> DType:
     """The dtype of a tensor's gradient: for a handle, that of the variable behind it."""
     if tensor.base_dtype is dtypes.resource:
         attrs = holder_of(tensor).attrs

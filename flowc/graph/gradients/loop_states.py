@@ -14,7 +14,7 @@ from flowc import dtypes
 from flowc.graph.building import control_nodes
 from flowc.graph.building.contexts import CondContext
 from flowc.graph.control_types import EXIT, SWITCH
-from flowc.graph.gradients.handles import held_dtype
+from flowc.graph.gradients.handles import gradient_dtype
 from flowc.graph.gradients.loops import GradientLoop, in_context, is_loop_switch, loop_of
 from flowc.graph.gradients.operation import is_trainable
 from flowc.graph.gradients.zeros import constant_zeros, sizes_of, zeros, zeros_of
@@ -125,9 +125,9 @@ class LoopStates:
         if not tensor.shape.is_fully_defined():
             return self._zeros_of_sizes(loop, tensor, guard)
         if tensor.base_dtype is dtypes.resource:
-            found = zeros(sizes_of(tensor), held_dtype(tensor))
+            found = zeros(sizes_of(tensor), gradient_dtype(tensor))
         else:
-            found = constant_zeros(tensor.shape, held_dtype(tensor))
+            found = constant_zeros(tensor.shape, gradient_dtype(tensor))
         if guard is None:
             return found
         pred = loop.history[guard.pred]
@@ -148,7 +148,7 @@ class LoopStates:
             other.op.control_flow_context = sizes.op.control_flow_context = guard
         with in_context(self._graph, loop.base):
             stack = loop.push(sizes, guard is not None)
-        return zeros(loop.pop(stack, sizes, guard is not None), held_dtype(tensor))
+        return zeros(loop.pop(stack, sizes, guard is not None), gradient_dtype(tensor))
 
     def close(self) -> None:
         """Gives loop variables that do not depend on themselves zeros in further iterations."""

@@ -15,7 +15,7 @@ from flowc.graph.building.conversion import as_tensor, constant_array, constant_
 from flowc.graph.building.creation import output
 from flowc.graph.control_types import SWITCH
 from flowc.graph.default import get_default_graph
-from flowc.graph.gradients.handles import held_dtype
+from flowc.graph.gradients.handles import gradient_dtype
 from flowc.graph.gradients.operation import is_trainable
 from flowc.graph.operation import Operation
 from flowc.graph.shape import TensorShape
@@ -55,7 +55,7 @@ def zeros_of(tensor: Tensor) -> Tensor | None:
     if tensor.op.type in SWITCH and isinstance(context, CondContext):
         return _zeros_of_branch(tensor.op, context)
     if tensor.base_dtype is dtypes.resource:
-        return zeros(sizes_of(tensor), held_dtype(tensor))
+        return zeros(sizes_of(tensor), gradient_dtype(tensor))
     return output("ZerosLike", tensor, name="zeros_like")
 
 
@@ -81,7 +81,7 @@ def _zeros_of_branch(op: Operation, context: CondContext) -> Tensor:
     pivot = control_nodes.identity(other)
     if data.base_dtype is dtypes.resource:
         with op.graph.control_dependencies([pivot]):
-            return zeros(sizes_of(other), held_dtype(data))
+            return zeros(sizes_of(other), gradient_dtype(data))
     sizes = sizes_of(other)
     with op.graph.control_dependencies([pivot]):
-        return zeros(sizes, held_dtype(data))
+        return zeros(sizes, gradient_dtype(data))

@@ -19,7 +19,8 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, parse_dim, symbols_of
+from flowc.ir.dims import Dim, symbols_of
+from flowc.ir.text.dim_parsing import parse_dim
 from flowc.ir.types import TensorType
 
 INLINE_LIMIT = 16  # elements of a constant that stands in the text

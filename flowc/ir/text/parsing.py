@@ -15,9 +15,10 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.computation import Computation, Node, Value, parameter_node
-from flowc.ir.dims import Dim, Symbol, parse_dim
+from flowc.ir.dims import Dim, Symbol
 from flowc.ir.op import Op, op_named
 from flowc.ir.scalar_body import ScalarBody
+from flowc.ir.text.dim_parsing import parse_dim
 from flowc.ir.text.literals import (
     eval_literal,
     masked,

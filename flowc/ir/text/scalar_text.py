@@ -19,7 +19,7 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, Symbol, parse_dim, substitute, symbol
+from flowc.ir.dims import Dim, Symbol, substitute, symbol
 from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.scalar_body import (
     LOCAL,
@@ -33,6 +33,7 @@ from flowc.ir.scalar_body import (
     index_name,
     place_name,
 )
+from flowc.ir.text.dim_parsing import parse_dim
 from flowc.ir.text.literals import eval_literal, parted, split_outside
 from flowc.ir.types import Dims
 

@@ -23,7 +23,7 @@ from flowc.ir.op import Attrs, define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.lists.host_variants import zeros_of_variant
-from flowc.ops.lists.list_operations import zeros_like_list
+from flowc.ops.lists.list_sums import zeros_like_list
 from flowc.ops.sparse.matrices import zeros_like_matrix
 
 # -- fill

@@ -20,7 +20,7 @@ from flowc.ir.lowering import Decompose, Elementwise, Extracted
 from flowc.ir.op import Attrs, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient, same_gradient
-from flowc.ops.lists.list_values import dtype_shown, shape_shown
+from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.math.elementwise import same_dims
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _pass_through(b: Any, node: Node) -> Any:
 
 def _unfed(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     shape = attrs.get("shape")
-    where = f" and shape {shape_shown(shape)}" if shape else ""
+    where = f" and shape {shown_dims(shape)}" if shape else ""
     raise InvalidArgumentError(
         f"{UNFED} '{x.name}' with dtype {dtype_shown(attrs['dtype'])}{where}"
     )

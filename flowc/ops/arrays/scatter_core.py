@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     quotient: Any = None
 
 COMBINES = ("update", "add", "sub", "mul", "div", "min", "max")
-# Globals that the compiler gives to the kernel: how many indices name a slice, what becomes of its
-# elements (a number of COMBINES), and whether they are integers.
+# Globals that the compiler gives to the kernel: how many indices name a slice, which of COMBINES
+# changes its elements, and whether these are integers.
 DEPTH = 1
-COMBINE = 0
-INTEGERS = 0
+UPDATE = ADD = SUB = MUL = MIN = MAX = False  # else they are divided
+INTEGERS = False
 DEPTH_LIMIT = 7
 IGNORES = 0  # whether slices that are not there are left out
 
@@ -39,21 +39,21 @@ IGNORES = 0  # whether slices that are not there are left out
 def combine_with(out, at, value, status):
     """Inlined: changes one element."""
     old = out[at]
-    if COMBINE == 0:
+    if UPDATE:
         out[at] = value
-    elif COMBINE == 1:
+    elif ADD:
         out[at] = old + value
-    elif COMBINE == 2:
+    elif SUB:
         out[at] = old - value
-    elif COMBINE == 3:
+    elif MUL:
         out[at] = old * value
-    elif COMBINE == 5:
+    elif MIN:
         if value < old:
             out[at] = value
-    elif COMBINE == 6:
+    elif MAX:
         if value > old:
             out[at] = value
-    elif INTEGERS == 0:
+    elif not INTEGERS:
         out[at] = quotient(old, value)
     elif value == 0:
         status[0] = 2
@@ -133,7 +133,7 @@ def _infer_change(c: Inference) -> Dims:
 
 def _lower_change(node: Node) -> Lowering:
     held, indices, _ = node.inputs
-    depth, combine = node.attrs["depth"], COMBINES.index(node.attrs["combine"])
+    depth, combine = node.attrs["depth"], node.attrs["combine"]
     extents = (*held.dims[:depth], *(1,) * (DEPTH_LIMIT - depth))
     rows, width = product(indices.dims[:-1]), product(held.dims[depth:])
     fault = "indices[{a}] = {b} is not in [0, {c})"
@@ -148,12 +148,12 @@ def _lower_change(node: Node) -> Lowering:
         errors=(fault, "Integer division by zero"),
         constants={
             "DEPTH": depth,
-            "COMBINE": combine,
-            "INTEGERS": int(held.type.dtype.is_integer),
+            **{name.upper(): name == combine for name in COMBINES},
+            "INTEGERS": held.type.dtype.is_integer,
             "IGNORES": int(node.attrs["ignores"]),
         },
         updates=0,
-        moves=combine == 0,
+        moves=combine == "update",
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from flowc.errors import DataLossError, InvalidArgumentError
 from flowc.ir.host_run import HostRun, scalar_of, vector_of
+from flowc.ir.types import shown_dims
 from flowc.ops.datasets.dataset import (
     UNKNOWN,
     Array,
@@ -24,7 +25,6 @@ from flowc.ops.datasets.dataset import (
     gathered,
     held,
     one,
-    shown,
     the_value,
 )
 from flowc.ops.datasets.mapped import batched
@@ -153,8 +153,8 @@ class _SparseBatch(Batch):
         for array in arrays:
             if array.ndim != len(self._row):
                 raise InvalidArgumentError(
-                    f"Input element had shape ({shown(array.shape)}) that is incompatible with the "
-                    f"row shape ({shown(self._row)})."
+                    f"Input element had shape ({shown_dims(array.shape)}) that is incompatible "
+                    f"with the row shape ({shown_dims(self._row)})."
                 )
             if any(n > most != -1 for n, most in zip(array.shape, self._row)):
                 raise DataLossError("Input element had shape that is larger than the row shape.")

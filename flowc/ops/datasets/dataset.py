@@ -295,11 +295,6 @@ def variant(dataset: HostDataset) -> Array:
     return held(HostValue.of(dataset))
 
 
-def shown(shape: Sequence[Any]) -> str:
-    """A shape as TensorFlow's messages have it."""
-    return f"[{','.join('?' if size is None else str(size) for size in shape)}]"
-
-
 # -- functions
 
 

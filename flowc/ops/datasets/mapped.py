@@ -15,6 +15,7 @@ import numpy as np
 
 from flowc.errors import FlowcError, InvalidArgumentError
 from flowc.ir.host_run import BatchedFunction, HostFunction, HostRun
+from flowc.ir.types import shown_dims
 from flowc.ops.datasets.dataset import (
     Array,
     Captured,
@@ -24,7 +25,6 @@ from flowc.ops.datasets.dataset import (
     OneByOne,
     bytes_of,
     gathered,
-    shown,
 )
 
 MOST = 256  # elements that are computed at once
@@ -44,7 +44,8 @@ def _stacked(component: int, arrays: Sequence[Array]) -> Array:
         if array.shape != shape:
             raise InvalidArgumentError(
                 f"Cannot batch tensors with different shapes in component {component}. First "
-                f"element had shape {shown(shape)} and element {k} had shape {shown(array.shape)}."
+                f"element had shape {shown_dims(shape)} and element {k} had shape "
+                f"{shown_dims(array.shape)}."
             )
     found = np.empty((len(arrays), *shape), first.dtype)
     if not shape:

@@ -22,7 +22,8 @@ from flowc.ops.datasets.dataset import Array, Element, IterationContext, Kept, d
 from flowc.ops.datasets.iterators import blocking_host, define_iterator_step
 from flowc.ops.datasets.mapped import batched
 from flowc.ops.state.variables import value_of
-from flowc.ops.tables.lookup_tables import STEP, handle_of, static_of, table_of, table_step
+from flowc.ops.tables.lookup_tables import STEP, handle_of
+from flowc.ops.tables.table_steps import static_of, table_of, table_step
 from flowc.records.record_writer import RecordWriter
 
 MANY = 256  # elements that are asked for at once

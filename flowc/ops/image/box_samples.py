@@ -81,8 +81,8 @@ def _lower(node: Node) -> Native:
         ),
         errors=FAULTS,
         constants={
-            "SHAPE_FIRST": first,
-            "SHAPE_SPAN": last - first,
+            "ASPECT_FIRST": first,
+            "ASPECT_SPAN": last - first,
             "LEAST": least,
             "MOST": most,
             "NARROWER": _ALMOST,

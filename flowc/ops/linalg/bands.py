@@ -16,7 +16,7 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels.linalg import bands as kernels
 from flowc.ops.linalg import matrices
@@ -326,14 +326,10 @@ define(
 def _infer_cross(c: Inference) -> Dims:
     if c.rank(0) < 1:
         raise c.fail("Input must be at least 1D")
-    shapes = f"{_shown(c.dims(0))} vs. {_shown(c.dims(1))}"
+    shapes = f"{shown_dims(c.dims(0))} vs. {shown_dims(c.dims(1))}"
     c.match_dims(c.dims(0), c.dims(1), f"Both inputs must be of same shape: {shapes}")
     c.equal(c.dims(0)[-1], 3, "Cross-products are only defined for 3-element vectors.")
     return c.dims(0)
-
-
-def _shown(dims: Dims) -> str:
-    return f"[{','.join(map(str, dims))}]"
 
 
 def _build_cross(b: Builder, node: Node) -> Value:

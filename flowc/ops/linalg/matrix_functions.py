@@ -139,7 +139,9 @@ def _principal_logarithm(x: Array) -> Array:
     return vectors @ np.diag(np.log(values)) @ np.linalg.inv(vectors)
 
 
-def _by_rule(x: Array, points: Array, weights: Array) -> Array:
+def _logarithm_by_quadrature(x: Array, points: Array, weights: Array) -> Array:
+    """By inverse scaling and squaring: roots are taken until x is near one, where a Gauss rule of
+    few points is exact to rounding."""
     factor, one = 1.0, np.eye(len(x))
     while np.abs(x - one).max() * len(x) >= 0.25:
         x, factor = _principal_root(x), factor * 2
@@ -222,7 +224,9 @@ complex_logarithm = define(
         scratch=_work(node, 3),
         constants=kernels.CONSTANTS,
     ),
-    reference=lambda x, points, weights: by_matrix(lambda a: _by_rule(a, points, weights), x),
+    reference=lambda x, points, weights: by_matrix(
+        lambda a: _logarithm_by_quadrature(a, points, weights), x
+    ),
     examples=(
         "c128[2,2]=[[1.1,0.05],[0.02,0.95]]"
         " f64[2]=[0.2113248654051871,0.7886751345948129] f64[2]=[0.5,0.5]",

@@ -22,7 +22,7 @@ from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, DenseItems, Extractor, ListValue, Ragged, Resource
 from flowc.ir.mark_access import CLEARED, UNWRITTEN, WRITTEN
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.lists.list_faults import escaped, outside_array
 from flowc.ops.lists.list_marks import read_fault
 from flowc.ops.lists.list_operations import (
@@ -47,7 +47,6 @@ from flowc.ops.lists.list_values import (
     merged,
     of_rank,
     rows_for,
-    shape_shown,
 )
 from flowc.ops.lists.ragged_values import is_new
 from flowc.ops.state.variables import value_of
@@ -64,7 +63,7 @@ def array_of(x: Extractor, bound: Bound) -> tuple[Resource, ListValue]:
     raise InvalidArgumentError(f"the handle given to '{x.name}' is no TensorArray's")
 
 
-def held_dtype(dtype: DType) -> DType:
+def element_dtype(dtype: DType) -> DType:
     """What elements of a dtype are held as: variants that only Python knows as strings."""
     return dtypes.string if dtype is dtypes.variant else dtype
 
@@ -126,8 +125,8 @@ def _typed_for(
         shown = known.reshape(-1)[0] if known is not None and known.size else "?"
         raise InvalidArgumentError(
             f"TensorArray {array.name}: Could not write to TensorArray index {shown} because the "
-            f"value shape is {shape_shown(given)} which is incompatible with the TensorArray's "
-            f"inferred element shape: {shape_shown(held)} (consider setting infer_shape=False)."
+            f"value shape is {shown_dims(given)} which is incompatible with the TensorArray's "
+            f"inferred element shape: {shown_dims(held)} (consider setting infer_shape=False)."
         )
     return typed_for(x, contents, contents.dtype, given)
 
@@ -252,7 +251,7 @@ def _read(x: Extractor, handle: Bound, index: Value, dtype: DType, shape: Partia
 def _read_faults(array: Resource, contents: ListValue, index: object) -> Faults:
     return Faults(
         "Tried to read from index {value} but array size is: {extent}",
-        read_fault(array.name, shape_shown(contents.partial), 2, index),
+        read_fault(array.name, shown_dims(contents.partial), 2, index),
         "TensorArray has inconsistent shapes.  Index 0 has shape: {one} but index {at} has shape: "
         "{other}",
         {"array": array.name},
@@ -287,7 +286,7 @@ def _readable(
 ) -> tuple[ListValue, dict[str, Any]]:
     """The contents as ones whose elements have dims, and what the checks of a read need. `shape`:
     what the reader knows of the shape of elements."""
-    if held_dtype(dtype) is not contents.dtype:
+    if element_dtype(dtype) is not contents.dtype:
         raise InvalidArgumentError(
             f"TensorArray dtype is {dtype_shown(contents.dtype)} but Op requested dtype "
             f"{dtype_shown(dtype)}."
@@ -298,7 +297,7 @@ def _readable(
         raise _unwritten(x, array, contents, index, partial)
     flags = {
         "array": array.name,
-        "shape": shape_shown(partial),
+        "shape": shown_dims(partial),
         "zeros": array.info["alike"] or complete(partial) is not None,
     }
     return found, flags
@@ -309,13 +308,13 @@ def _unwritten(
 ) -> InvalidArgumentError | UnimplementedError:
     if index.type.rank == 1 and (contents.rows == 0 or index.type.size == 0):
         return UnimplementedError(
-            f"TensorArray has size zero, but element shape {shape_shown(partial)} is not fully "
+            f"TensorArray has size zero, but element shape {shown_dims(partial)} is not fully "
             "defined. Currently only static shapes are supported when packing zero-size "
             "TensorArrays."
         )
     known = x.b.content(index) if index.type.rank == 0 else np.zeros(1, np.int32)
     shown = "?" if known is None or not known.size else known.reshape(-1)[0]
-    fault = read_fault(array.name, shape_shown(partial), 2, shown)
+    fault = read_fault(array.name, shown_dims(partial), 2, shown)
     return InvalidArgumentError(fault)
 
 
@@ -324,7 +323,7 @@ def emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
     _, contents = array_of(x, inputs[0])
     if contents.rows == 0 and complete(rest) is None:
         raise UnimplementedError(
-            f"TensorArray has size zero, but element_shape_except0 {shape_shown(rest)} is not "
+            f"TensorArray has size zero, but element_shape_except0 {shown_dims(rest)} is not "
             "fully defined. Currently only static shapes are supported when concatenating "
             "zero-size TensorArrays."
         )

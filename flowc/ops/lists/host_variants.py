@@ -23,10 +23,9 @@ from flowc.ir.host_run import HostValue, held
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Op, define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Gradient
 from flowc.ops.host_ops import host_op, infer_shapes
-from flowc.ops.lists.list_values import shape_shown
 from flowc.ops.queues.handles import completed
 from flowc.ops.state.variables import value_of
 
@@ -192,7 +191,7 @@ def sum_of_variants(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequ
     if values[0].dims:
         raise InvalidArgumentError(
             "AddN of non-scalar Tensor with dtype=DT_VARIANT is not supported; inputs[0] has "
-            f"shape: {shape_shown(values[0].dims)}."
+            f"shape: {shown_dims(values[0].dims)}."
         )
     return [elements_summed(x.b, values)]
 

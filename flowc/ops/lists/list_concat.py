@@ -18,6 +18,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, DenseItems, Extractor, ListValue, Ragged
 from flowc.ir.op import Attrs, op_named
+from flowc.ir.types import shown_dims
 from flowc.ops.lists.list_operations import joined
 from flowc.ops.lists.list_values import (
     MERGE,
@@ -26,7 +27,6 @@ from flowc.ops.lists.list_values import (
     complete,
     merged,
     shape_input,
-    shape_shown,
 )
 from flowc.ops.lists.lists_by_rank import of_one_rank
 from flowc.ops.lists.ragged_values import as_ragged, is_new
@@ -77,10 +77,10 @@ def emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
         shape = stated if stated is None or stated[0] is not None else (0, *stated[1:])
         found = readable_list(x, contents, dtype, shape, EMPTY)
         return joined(x, found, Faults(unset=EMPTY), shape)
-    faults = Faults(unset=ONLY_UNSET.format(shape_shown(rest)), unlike=MERGE)
+    faults = Faults(unset=ONLY_UNSET.format(shown_dims(rest)), unlike=MERGE)
     contents = of_one_rank(x, contents, faults, 1)
     if contents.common is None and complete(rest) is None:
-        raise InvalidArgumentError(ONLY_UNSET.format(shape_shown(rest)))
+        raise InvalidArgumentError(ONLY_UNSET.format(shown_dims(rest)))
     shape = None if rest is None else (None, *rest)
     if contents.common is not None:
         merged(shape, contents.common)

@@ -7,9 +7,8 @@ how a list is represented, and treats every representation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial, reduce
 from typing import Any, assert_never
 
 import numpy as np
@@ -27,7 +26,6 @@ from flowc.ir.extraction import (
     DenseItems,
     Extractor,
     ListValue,
-    OptionalValue,
     Ragged,
     TwoRanks,
     joined_known,
@@ -37,7 +35,6 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.structures import Element, arranged, element_of, united
 from flowc.ir.types import Dims
-from flowc.ops.lists.host_variants import elements_summed
 from flowc.ops.lists.list_faults import FULL
 from flowc.ops.lists.list_values import (
     Faults,
@@ -57,7 +54,6 @@ from flowc.ops.lists.lists_by_rank import (
     popped_by_rank,
     pushed_by_rank,
     resized_by_rank,
-    summed_by_rank,
     with_elements_by_rank,
 )
 from flowc.ops.lists.ragged_values import (
@@ -74,7 +70,6 @@ from flowc.ops.lists.ragged_values import (
     split_ragged,
     stacked_ragged,
     stays_dense,
-    summed_ragged,
 )
 
 # -- what holds the elements
@@ -96,8 +91,8 @@ def zeros(b: Builder, dims: Dims, dtype: DType, value: int = 0) -> Value:
 
 
 def with_element(b: Builder, contents: ListValue, element: Dims, dtype: DType) -> ListValue:
-    """A list that holds nothing as one of zeros. `dtype`: theirs; for lists of lists, of what the
-    inner ones hold."""
+    """A list whose elements were never written, as one of zeros of dims `element`. `dtype`: that
+    of the elements; for lists of lists, that of the inner lists' elements."""
     buffer = zeros(b, (contents.rows, *element), dtype)
     return replace(contents, dtype=dtype, held=DenseItems(buffer))
 
@@ -297,7 +292,7 @@ def joined(
 
 def one_behind_other(x: Extractor, one: ListValue, other: ListValue) -> ListValue:
     """The elements of two lists, those of `other` last. Neither is empty."""
-    if _of_several_ranks((one, other)):
+    if have_several_ranks((one, other)):
         return joined_by_rank(x, one, other)
     if not any(isinstance(c.held, Ragged) for c in (one, other)):
         if other.element is not None:
@@ -316,7 +311,7 @@ def one_behind_other(x: Extractor, one: ListValue, other: ListValue) -> ListValu
     return with_held(one, appended_ragged(x.b, first, last))
 
 
-def _of_several_ranks(lists: Sequence[ListValue]) -> bool:
+def have_several_ranks(lists: Sequence[ListValue]) -> bool:
     ranks = {len(c.common) for c in lists if c.common is not None}
     return len(ranks) > 1 or any(isinstance(c.held, ByRank) for c in lists)
 
@@ -375,80 +370,3 @@ def _popped_parts(x: Extractor, contents: ListValue, held: Columns) -> tuple[Lis
         items.append(item)
     left = replace(contents, rows=contents.rows - 1, held=replace(held, lists=tuple(lists)))
     return left, with_values(held.element, items)
-
-
-# -- what plain ops make of lists
-
-
-def zeros_like_list(
-    x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
-) -> Sequence[Bound]:
-    """ZerosLike of a TensorList: as many elements, all zeros; of an optional: of its value."""
-    (contents,) = inputs
-    if isinstance(contents, OptionalValue):
-        cases = [replace(case, held=_zeros_of(x, case.held, attrs)) for case in contents.cases]
-        return [OptionalValue(tuple(cases))]
-    assert isinstance(contents, ListValue)
-    if contents.held is None:
-        return [contents]
-
-    def zeroed(part: Ragged) -> Ragged:
-        return replace(part, flat=zeros(x.b, part.flat.dims, contents.dtype))
-
-    if isinstance(contents.held, ByRank):
-        lists = tuple(zeroed(part) for part in contents.held.lists)
-        return [with_held(contents, replace(contents.held, lists=lists))]
-    held = tensors_in(x, contents)
-    if isinstance(held, DenseItems):
-        return [with_held(contents, DenseItems(zeros(x.b, held.buffer.dims, contents.dtype)))]
-    return [with_held(contents, zeroed(held))]
-
-
-def _zeros_of(x: Extractor, held: Value | ListValue, attrs: Mapping[str, Any]) -> Value | ListValue:
-    if isinstance(held, Value):
-        return x.b.zeros_like(held)
-    (found,) = zeros_like_list(x, [held], attrs)
-    assert isinstance(found, ListValue)
-    return found
-
-
-def sum_of_lists(
-    x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
-) -> Sequence[Bound]:
-    """AddN of TensorLists, element by element; one that was never written to adds nothing."""
-    lists = [bound for bound in inputs if isinstance(bound, ListValue)]
-    if any(isinstance(bound, OptionalValue) for bound in inputs):
-        raise UnsupportedError(f"'{x.name}' adds optionals, which flowc does not")
-    if len(lists) != len(inputs):
-        raise InvalidArgumentError(f"'{x.name}' adds lists to tensors")
-    for one in lists[1:]:
-        rows, count = lists[0].rows, one.rows
-        if (
-            x.is_unconditional
-            and isinstance(rows, int)
-            and isinstance(count, int)
-            and rows != count
-        ):
-            raise InvalidArgumentError(
-                "Trying to add two lists of tensors with different lengths. "
-                f"One is {rows} and the other is {count}"
-            )
-    held = [c for c in lists if c.held is not None]
-    added = [c for c in held if not is_new(values_of(c)[0], 0)]
-    if _of_several_ranks(added):
-        return [summed_by_rank(x, added)]
-    if any(must_be_ragged(x, held[0], c.element or ()) for c in held):
-        ragged = [as_ragged(x.b, c, (), c.dtype) for c in added]
-        parts = [c.held for c in ragged if isinstance(c.held, Ragged)]
-        if not parts:
-            return [next(c for c in lists if isinstance(c.held, Ragged))]
-        return [with_held(added[0], reduce(partial(summed_ragged, x.b), parts))]
-    buffers = [tensors_in(x, c) for c in added]
-    dense = [part.buffer for part in buffers if isinstance(part, DenseItems)]
-    if not dense:
-        return [held[0] if held else lists[0]]
-    total = dense[0]
-    if len(dense) > 1:
-        variants = total.type.dtype is dtypes.string
-        total = elements_summed(x.b, dense) if variants else x.b.add_n(*dense)
-    return [with_held(held[0], DenseItems(total))]

@@ -22,7 +22,7 @@ from flowc.ir.dims import Dim, Expr, as_dim, is_nonnegative, maximum
 from flowc.ir.extraction import Extractor, Known
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.op import op_named
-from flowc.ir.types import MAX_RANK, Dims
+from flowc.ir.types import MAX_RANK, Dims, shown_dims
 
 Partial = tuple[Dim | None, ...] | None  # dims as far as they are known; None: not even the rank
 
@@ -33,13 +33,6 @@ _TF_NAMES = {dtypes.f32: "float", dtypes.f64: "double", dtypes.f16: "half"}
 def dtype_shown(dtype: DType) -> str:
     """A dtype as TensorFlow's kernels name it in messages."""
     return _TF_NAMES.get(dtype, dtype.name)
-
-
-def shape_shown(partial: Sequence[Dim | None] | None) -> str:
-    """A shape as TensorFlow's kernels show it: `[?,2]`, `<unknown>`."""
-    if partial is None:
-        return "<unknown>"
-    return f"[{','.join('?' if d is None else str(d) for d in partial)}]"
 
 
 def complete(partial: Partial) -> Dims | None:
@@ -72,7 +65,7 @@ def merged(one: Partial, other: Partial) -> Partial:
     if not fits(one, other):
         raise InvalidArgumentError(
             "PartialTensorShape: Incompatible shapes during merge: "
-            f"{shape_shown(one)} vs. {shape_shown(other)}"
+            f"{shown_dims(one)} vs. {shown_dims(other)}"
         )
     return tuple(
         y if x is None else x if isinstance(x, int) or y is None else y for x, y in zip(one, other)
@@ -98,7 +91,7 @@ def of_rank(value: Value, rank: int, what: str) -> Value:
     if value.type.rank != rank:
         raise InvalidArgumentError(
             f"Expected {what} to be a {('scalar', 'vector')[rank]}, but received shape: "
-            f"{shape_shown(value.dims)}"
+            f"{shown_dims(value.dims)}"
         )
     return value
 
@@ -109,7 +102,7 @@ def size_of(b: Builder, scalar: Value) -> Dim:
     count = scalar.type.size
     if isinstance(count, int) and count != 1:
         raise InvalidArgumentError(
-            f"Expected a size to be a scalar, but received shape: {shape_shown(scalar.dims)}"
+            f"Expected a size to be a scalar, but received shape: {shown_dims(scalar.dims)}"
         )
     known = b.content(scalar)
     if known is not None:

@@ -31,7 +31,8 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.inference import NeedsContent
 from flowc.ir.op import op_named
-from flowc.ops.lists.list_values import MERGE, Faults, Partial, complete, shape_shown
+from flowc.ir.types import shown_dims
+from flowc.ops.lists.list_values import MERGE, Faults, Partial, complete
 from flowc.ops.lists.ragged_values import (
     appended_ragged,
     as_ragged,
@@ -236,7 +237,7 @@ def of_one_rank(x: Extractor, contents: ListValue, faults: Faults, axes: int = 0
     first, second, *_ = (k for k in dict.fromkeys(held.owners) if k is not None)
     if faults.unlike == MERGE:
         raise _unlike(held, first, second, axes)
-    one, other = (shape_shown(held.lists[k].common[axes:]) for k in (first, second))
+    one, other = (shown_dims(held.lists[k].common[axes:]) for k in (first, second))
     at = held.owners.index(second)
     raise InvalidArgumentError(faults.unlike.format(one=one, other=other, at=at))
 
@@ -278,7 +279,7 @@ def summed_by_rank(x: Extractor, lists: Sequence[ListValue]) -> ListValue:
             if one and other and len(other.common) != len(one.common):
                 raise InvalidArgumentError(
                     "Trying to add two tensors with incompatible element shapes. One is "
-                    f"{shape_shown(one.common)} and the other is {shape_shown(other.common)}"
+                    f"{shown_dims(one.common)} and the other is {shown_dims(other.common)}"
                 )
         owners.append(None if one is None else places.index(len(one.common)))
     total = tuple(reduce(partial(summed_ragged, x.b), parts) for parts in found.values())

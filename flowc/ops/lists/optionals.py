@@ -28,11 +28,11 @@ from flowc.ir.extraction import (
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.datasets import optionals
 from flowc.ops.datasets.optionals import EMPTY, GET_VALUE, HAS_VALUE
 from flowc.ops.lists.list_gradients import made_optional, taken_optional
-from flowc.ops.lists.list_values import Partial, complete, fits, scalar, shape_shown
+from flowc.ops.lists.list_values import Partial, complete, fits, scalar
 from flowc.ops.state.variables import Emit, value_of
 
 
@@ -113,7 +113,7 @@ def _one_of(x: Extractor, cases: Sequence[OptionalCase], shape: Partial) -> Valu
     """The value of the case that holds: the run knows which one."""
     values = [c.held for c in cases if isinstance(c.held, Value)]
     if len({v.type.rank for v in values}) > 1:
-        shown = ", ".join(shape_shown(v.dims) for v in values)
+        shown = ", ".join(shown_dims(v.dims) for v in values)
         raise UnsupportedError(
             f"'{x.name}' reads an optional whose value may be of several ranks ({shown}), and "
             "nothing says which when it is compiled",

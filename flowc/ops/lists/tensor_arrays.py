@@ -21,6 +21,7 @@ from flowc.ir.types import Dims
 from flowc.ops.lists.array_access import (
     KIND,
     array_of,
+    element_dtype,
     emit_concat,
     emit_gather,
     emit_pack,
@@ -30,7 +31,6 @@ from flowc.ops.lists.array_access import (
     emit_unpack,
     emit_write,
     flow,
-    held_dtype,
 )
 from flowc.ops.lists.list_operations import with_element, zeros
 from flowc.ops.lists.list_values import complete, known_when_extracted, of_rank, size_of
@@ -43,7 +43,7 @@ def _emit_array(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
     rows = size_of(x.b, of_rank(value_of(x, inputs[0]), 0, "size"))
     if isinstance(rows, int) and rows < 0:
         raise InvalidArgumentError("Size should be >= 0.")
-    dtype, partial = held_dtype(attrs["dtype"]), attrs["element_shape"]
+    dtype, partial = element_dtype(attrs["dtype"]), attrs["element_shape"]
     alike = attrs.get("identical_element_shapes", False)
     marks = zeros(x.b, (rows,), dtypes.u8)
     contents = ListValue(dtype, rows, marks=marks, partial=partial, uniform=alike, home=x.b)

@@ -55,7 +55,6 @@ from flowc.ops.lists.list_values import (
     rows_for,
     scalar,
     shape_input,
-    shape_shown,
     size_of,
 )
 from flowc.ops.lists.variant_lists import (
@@ -135,7 +134,7 @@ def _emit_get(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     if contents.common is not None and not fits(shape, contents.common):
         shape = None  # which only tells what is not set
     contents = readable_list(x, contents, dtype, shape, UNSET)
-    faults = Faults(ACCESS, UNSET.format(shape_shown(contents.partial)))
+    faults = Faults(ACCESS, UNSET.format(shown_dims(contents.partial)))
     return [as_element(element_at(x, contents, index, faults, shape), dtype)]
 
 
@@ -169,7 +168,7 @@ def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
         shape = None
     fault = "Trying to read an uninitialized tensor but element_shape is not fully defined.{}"
     contents = readable_list(x, contents, dtype, shape, fault)
-    unset = fault.format(shape_shown(merged(contents.partial, shape)))
+    unset = fault.format(shown_dims(merged(contents.partial, shape)))
     rest, item = popped(x, contents, Faults(POP, unset), shape)
     return [rest, as_element(value_of(x, item), dtype)]
 
@@ -217,10 +216,10 @@ def _rows(x: Extractor, tensor: Value, partial: Partial) -> ListValue:
     """The rows of a tensor as a list."""
     if tensor.type.rank < 1:
         raise InvalidArgumentError(
-            f"Tensor must be at least a vector, but saw shape: {shape_shown(tensor.dims)}"
+            f"Tensor must be at least a vector, but saw shape: {shown_dims(tensor.dims)}"
         )
     if not fits(partial, tensor.dims[1:]):
-        shapes = shape_shown(tensor.dims[1:]), shape_shown(partial)
+        shapes = shown_dims(tensor.dims[1:]), shown_dims(partial)
         raise InvalidArgumentError(SPECIFIED.format(*shapes))
     return whole(ListValue(tensor.type.dtype, 0, partial=partial, home=x.b), tensor)
 
@@ -294,8 +293,8 @@ def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
         raise InvalidArgumentError("Tensor must be at least a vector, but saw shape: []")
     if partial is not None and not fits(partial[1:], tensor.dims[1:]):
         raise InvalidArgumentError(
-            f"tensor shape {shape_shown(tensor.dims)} is not compatible with element_shape "
-            f"{shape_shown(partial)}"
+            f"tensor shape {shown_dims(tensor.dims)} is not compatible with element_shape "
+            f"{shown_dims(partial)}"
         )
     of_rank(lengths, 1, "lengths")
     _check_pieces(tensor.dims[0], known_indices(x, lengths), lengths.dims)
@@ -319,7 +318,7 @@ def _emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
     if indices.type.size == 0:
         fault = "Tried to gather 0-elements from a list with non-fully-defined shape: {}"
     contents = readable_list(x, inputs[0], attrs["element_dtype"], shape, fault)
-    faults = Faults(GATHER, UNSET.format(shape_shown(shape)), MERGE, {"message": GATHER})
+    faults = Faults(GATHER, UNSET.format(shown_dims(shape)), MERGE, {"message": GATHER})
     if counts_to(x.b, indices) == contents.rows:
         return [stacked(x, contents, faults, shape)]
     return [element_at(x, contents, indices, faults, shape)]
@@ -339,7 +338,7 @@ def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
         fault = "Tried to stack elements of an empty list with non-fully-defined element_shape: {}"
     shape = shape_input(x, value_of(x, inputs[1]))
     contents = readable_list(x, inputs[0], attrs["element_dtype"], shape, fault)
-    unset = UNSET.format(shape_shown(shape))
+    unset = UNSET.format(shown_dims(shape))
     buffer = stacked(x, contents, Faults(unset=unset, unlike=MERGE), shape)
     if wanted != -1 and contents.rows != wanted:
         # The run checks the number, which is in the type from here on.

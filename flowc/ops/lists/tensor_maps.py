@@ -18,7 +18,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostValue, held
 from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, Gradient, GradientBuilder
 from flowc.ops.lists.host_variants import (
     Shape,
@@ -27,7 +27,7 @@ from flowc.ops.lists.host_variants import (
     kind_of,
     variant_of,
 )
-from flowc.ops.lists.list_values import dtype_shown, shape_shown
+from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.strings.printing import summarized
 
 Array = np.ndarray[Any, Any]
@@ -61,7 +61,7 @@ def _added(one: Array, other: Array) -> Array:
             return variant_of(maps[0].plus(maps[1]))
     if one.dtype != other.dtype or one.shape != other.shape or one.dtype == object:
         raise InvalidArgumentError(
-            f"values {shape_shown(one.shape)} and {shape_shown(other.shape)} of one key have no sum"
+            f"values {shown_dims(one.shape)} and {shown_dims(other.shape)} of one key have no sum"
         )
     return np.asarray(one + other)
 
@@ -77,7 +77,7 @@ def _key(array: Array) -> Key:
 def _map_of(given: Any) -> TensorMap:
     array = held(given)
     if array.ndim:
-        raise InvalidArgumentError(f"Input map must be a scalar. Saw: {shape_shown(array.shape)}")
+        raise InvalidArgumentError(f"Input map must be a scalar. Saw: {shown_dims(array.shape)}")
     found = held_in(array[()], TensorMap)
     if found is None:
         raise InvalidArgumentError(f"Input handle is not a map. Saw: '{kind_of(array[()])}'")

@@ -19,7 +19,7 @@ from flowc.ir.extraction import (
     OptionalValue,
     TwoRanks,
 )
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.lists.list_operations import readable, with_element
 from flowc.ops.lists.list_values import (
     Partial,
@@ -28,7 +28,6 @@ from flowc.ops.lists.list_values import (
     fits,
     known_indices,
     merged,
-    shape_shown,
 )
 from flowc.ops.state.variables import value_of
 
@@ -97,7 +96,7 @@ def check_takes(x: Extractor, contents: ListValue, dtype: DType, given: Dims, fa
     for two shapes, of the element and of the list."""
     check_dtype(contents.dtype, dtype)
     if not fits(contents.partial, given):
-        raise InvalidArgumentError(fault.format(shape_shown(given), shape_shown(contents.partial)))
+        raise InvalidArgumentError(fault.format(shown_dims(given), shown_dims(contents.partial)))
 
 
 def check_indices(x: Extractor, contents: ListValue, indices: Value, fault: str) -> None:
@@ -119,6 +118,6 @@ def readable_list(
     check_dtype(contents.dtype, dtype)
     found = readable(x, contents, shape)
     if found is None:
-        shown = shape_shown(merged(contents.partial, shape))
+        shown = shown_dims(merged(contents.partial, shape))
         raise InvalidArgumentError(fault.format(shown))
     return found

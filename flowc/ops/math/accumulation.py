@@ -12,7 +12,7 @@ from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Attrs, define
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.lists.host_variants import sum_of_variants
-from flowc.ops.lists.list_operations import sum_of_lists
+from flowc.ops.lists.list_sums import sum_of_lists
 from flowc.ops.math.elementwise import Array, equal_dims
 from flowc.ops.sparse.matrices import sum_of_matrices
 

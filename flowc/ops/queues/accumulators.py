@@ -20,8 +20,7 @@ from flowc.ir.extraction import Extractor
 from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims
-from flowc.ops.lists.list_values import shape_shown
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.queues.handles import (
     REFERENCE,
     RESOURCE,
@@ -81,8 +80,8 @@ class Accumulator:
         for expected in (self._shape, held):
             if expected is not None and not _fits(expected, gradient.shape):
                 raise InvalidArgumentError(
-                    f"Shape mismatch: expected {shape_shown(expected)}, got "
-                    f"{shape_shown(gradient.shape)}"
+                    f"Shape mismatch: expected {shown_dims(expected)}, got "
+                    f"{shown_dims(gradient.shape)}"
                 )
         self._total = gradient if self._total is None else self._total + gradient
 
@@ -116,7 +115,7 @@ class SparseAccumulator(Accumulator):
     def _check(self, indices: Array, values: Array, shape: Sequence[int]) -> None:
         if indices.ndim != 1:
             raise InvalidArgumentError(
-                f"Input indices should be vector but received shape: {shape_shown(indices.shape)}"
+                f"Input indices should be vector but received shape: {shown_dims(indices.shape)}"
             )
         if not values.ndim:
             raise InvalidArgumentError("Values cannot be 0-dimensional.")

@@ -18,7 +18,8 @@ from flowc import dtypes
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from flowc.ir.host_run import HostRun
-from flowc.ops.lists.list_values import dtype_shown, shape_shown
+from flowc.ir.types import shown_dims
+from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.queues.handles import Handle
 from flowc.ops.queues.queue_states import (
     Element,
@@ -183,7 +184,7 @@ class Barrier:
         if keys.ndim != 1 or values.shape[:1] != keys.shape:
             raise InvalidArgumentError(
                 "keys must be a vector and values have a row for each of them, not "
-                f"{shape_shown(keys.shape)} and {shape_shown(values.shape)}"
+                f"{shown_dims(keys.shape)} and {shown_dims(values.shape)}"
             )
 
     # -- what handles and nodes say of it

@@ -22,8 +22,8 @@ from flowc.ir.extraction import Extractor
 from flowc.ir.host_run import HostRun, held
 from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims
-from flowc.ops.lists.list_values import dtype_shown, shape_shown
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.queues.handles import Handle, define_step, infer_scalars, no_outputs, scalars
 
 Array = np.ndarray[Any, Any]
@@ -169,7 +169,7 @@ def _key_of(given: Any) -> int:
         raise InvalidArgumentError("key must not be empty")
     if key.size != 1:
         raise InvalidArgumentError(
-            f"key must be an int64 scalar, got tensor with shape: {shape_shown(key.shape)}"
+            f"key must be an int64 scalar, got tensor with shape: {shown_dims(key.shape)}"
         )
     return int(key.reshape(-1)[0])
 
@@ -242,11 +242,13 @@ def _clear(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun, **named: 
 # -- records
 
 
-def _open(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) -> Any:
+def _unknown_shapes(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) -> Any:
     return [None] * len(attrs["dtypes"])
 
 
-def _open_with_key(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) -> Any:
+def _key_and_unknown_shapes(
+    x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs
+) -> Any:
     return [(), *[None] * len(attrs["dtypes"])]
 
 
@@ -278,7 +280,7 @@ for _prefix, _kind in (("map", "Map"), ("ordered_map", "OrderedMap")):
             "unstage",
             f"Unstage(key: i64, indices: i32; {_TYPED}) -> values: dtypes",
             _unstage,
-            _open,
+            _unknown_shapes,
             _NAMED,
             None,
         ),
@@ -286,7 +288,7 @@ for _prefix, _kind in (("map", "Map"), ("ordered_map", "OrderedMap")):
             "peek",
             f"Peek(key: i64, indices: i32; {_TYPED}) -> values: dtypes",
             _peek,
-            _open,
+            _unknown_shapes,
             _NAMED,
             None,
         ),
@@ -294,7 +296,7 @@ for _prefix, _kind in (("map", "Map"), ("ordered_map", "OrderedMap")):
             "unstage_no_key",
             f"UnstageNoKey(indices: i32; {_TYPED}) -> (key: i64, values: dtypes)",
             _first,
-            _open_with_key,
+            _key_and_unknown_shapes,
             _NAMED,
             None,
         ),

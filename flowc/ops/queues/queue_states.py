@@ -18,7 +18,8 @@ from flowc import dtypes
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from flowc.ir.host_run import HostRun
-from flowc.ops.lists.list_values import dtype_shown, shape_shown
+from flowc.ir.types import shown_dims
+from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.queues.attempts import Attempt, Outcome, TwoEnds
 from flowc.ops.queues.handles import Handle, Shape
 from flowc.ops.random.bits import philox_words
@@ -216,7 +217,7 @@ class Queue(TwoEnds):
         for k, shape in enumerate(shapes):
             wanted = self.shapes[k] if self.shapes else None
             if wanted is not None and not _fits((*rows, *wanted), shape, self.pads):
-                expected, found = shape_shown((*rows, *wanted)), shape_shown(shape)
+                expected, found = shown_dims((*rows, *wanted)), shown_dims(shape)
                 raise InvalidArgumentError(
                     f"Shape mismatch in tuple component {k}. Expected {expected}, got {found}"
                 )
@@ -435,4 +436,4 @@ def types_shown(types: Sequence[DType]) -> str:
 
 
 def shapes_shown(shapes: Sequence[Shape | None]) -> str:
-    return f"[{', '.join(map(shape_shown, shapes))}]"
+    return f"[{', '.join(map(shown_dims, shapes))}]"

@@ -19,7 +19,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostValue, held
 from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.lists.host_variants import (
     Shape,
@@ -28,7 +28,7 @@ from flowc.ops.lists.host_variants import (
     kind_of,
     variant_of,
 )
-from flowc.ops.lists.list_values import dtype_shown, shape_shown
+from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.strings.printing import summarized
 from flowc.ops.strings.string_values import check_count
 
@@ -232,8 +232,8 @@ def _stacked(
         if part.values.shape[1:] != first.shape[1:]:
             raise InvalidArgumentError(
                 "All flat_values must have compatible shapes.  Shape at index 0: "
-                f"{shape_shown(first.shape[1:])}.  Shape at index {k}: "
-                f"{shape_shown(part.values.shape[1:])}.  If you are using tf.map_fn, then you may "
+                f"{shown_dims(first.shape[1:])}.  Shape at index {k}: "
+                f"{shown_dims(part.values.shape[1:])}.  If you are using tf.map_fn, then you may "
                 "need to specify an explicit fn_output_signature with appropriate ragged_rank, "
                 "and/or convert output tensors to RaggedTensors."
             )
@@ -285,7 +285,7 @@ def _values_gradient(inputs: Sequence[Any], types: Sequence[DType]) -> list[Arra
     if len(flat) > count:
         raise InvalidArgumentError(
             f"there are gradients of {len(flat)} values, and {count} values of shape "
-            f"{shape_shown(sizes.tolist())}"
+            f"{shown_dims(sizes.tolist())}"
         )
     found = np.zeros(count, types[0].numpy)
     found[: len(flat)] = flat

@@ -14,8 +14,8 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import define
+from flowc.ops.kernels.segments import check_segment
 from flowc.ops.kernels.status import fail
-from flowc.ops.reductions.segments import check_segment
 
 # Globals that the compiler gives to the kernel.
 ORDERED = False

@@ -20,6 +20,7 @@ from flowc.errors import (
     InvalidArgumentError,
     UnimplementedError,
 )
+from flowc.ir.types import shown_dims
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -48,8 +49,9 @@ class TableType:
         rank = array.ndim - len(self.key_shape)
         if rank < 0 or array.shape[rank:] != self.key_shape:
             raise InvalidArgumentError(
-                f"Input key shape must be {shown(array.shape[: max(rank, 0)] + self.key_shape)}, "
-                f"got {shown(array.shape)}"
+                "Input key shape must be "
+                f"{shown_dims(array.shape[: max(rank, 0)] + self.key_shape)}, got "
+                f"{shown_dims(array.shape)}"
             )
         return array.shape[:rank]
 
@@ -59,7 +61,7 @@ class TableType:
         wanted = batch + self.value_shape
         if array.shape != wanted:
             raise InvalidArgumentError(
-                f"Expected shape {shown(wanted)} for value, got {shown(array.shape)}"
+                f"Expected shape {shown_dims(wanted)} for value, got {shown_dims(array.shape)}"
             )
         if not self.value_shape:
             return array.reshape(-1).tolist()
@@ -81,11 +83,6 @@ class TableType:
         for k, key in enumerate(keys):
             found[k] = key
         return found
-
-
-def shown(shape: Sequence[int]) -> str:
-    """A shape as TensorFlow's messages write it."""
-    return f"[{','.join(map(str, shape))}]"
 
 
 def _frozen(key: Any) -> Hashable:
@@ -135,8 +132,8 @@ class Table:
             return self.type.values(rows, batch)
         if not batch or default.shape != batch + shape:
             raise InvalidArgumentError(
-                f"Expected shape {shown(shape)} or {shown(batch + shape)} for default value, got "
-                f"{shown(default.shape)}"
+                f"Expected shape {shown_dims(shape)} or {shown_dims(batch + shape)} for default "
+                f"value, got {shown_dims(default.shape)}"
             )
         others = self.type.rows_of(default, batch)
         with self.lock:

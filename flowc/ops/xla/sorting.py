@@ -156,8 +156,8 @@ def _places(x: Extractor, comparator: Any, lines: Sequence[Value]) -> Value:
 
 
 def _network(x: Extractor, comparator: Any, lines: Sequence[Value]) -> Value:
-    """A bitonic network: in each of its steps, all elements are compared with others at once.
-    Places beyond the last one, up to a power of two, stay behind all others."""
+    """A bitonic sorting network, padded to a power of two: in each of its steps, all elements are
+    compared with others at once. Which element of `lines` is at each position, in order."""
     *outer, count = lines[0].dims
     if not isinstance(count, int):
         raise UnsupportedError(
@@ -196,8 +196,10 @@ def _step(
     places: Value,
     lines: Sequence[Value],
 ) -> Value:
-    """Each place and the one whose number differs in one bit change if they stand the wrong way
-    round: ascending in runs of `size` of even number, descending in the others."""
+    """One step of the network: each position and the one `distance` from it (their numbers differ
+    in that bit) exchange what they hold if it is out of order: ascending in runs of `size` of even
+    number, descending in the others. `places`: which elements of `lines` the positions hold; those
+    from `count` on are padding, and stay behind all others."""
     b, last = x.b, places.type.rank - 1
     width = places.dims[-1]
     assert isinstance(width, int)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from flowc.ir.computation import Computation, Value
-from flowc.passes.merge_duplicates import work_of
+from flowc.passes.merge_duplicates import value_key
 
 
 def equal_carries(body: Computation, start: Sequence[Value]) -> dict[int, int]:
@@ -30,8 +30,8 @@ def equal_carries(body: Computation, start: Sequence[Value]) -> dict[int, int]:
 
 def _made(value: Value) -> Hashable:
     """Equal for equal values: the same one, or constants that are the same."""
-    work = None if value.node.inputs else work_of(value.node)
-    return value if work is None else work
+    key = None if value.node.inputs else value_key(value.node)
+    return value if key is None else key
 
 
 def _first_of(keys: Sequence[Hashable]) -> list[int]:
@@ -51,8 +51,8 @@ def _numbered(body: Computation, first: Sequence[int]) -> dict[Value, int]:
     for node in body.nodes:
         if node.op.name == "parameter":
             continue
-        work = work_of(node)
-        key = id(node) if work is None else (work, tuple(numbers[v] for v in node.inputs))
+        own = value_key(node)
+        key = id(node) if own is None else (own, tuple(numbers[v] for v in node.inputs))
         for v in node.outputs:
             numbers[v] = known.setdefault((key, v.index), len(known))
     return numbers

@@ -401,8 +401,8 @@ def _ends_product(node: Node) -> bool:
 
 
 def _scatters(cluster: Cluster) -> bool:
-    """Whether a cluster's convolution writes pixels here and there, each of few channels: what
-    follows it would be computed for one pixel at a time."""
+    """Whether a cluster's convolution is a transposed one to few channels: it writes pixels that
+    are apart, and what follows it would be computed for one short pixel at a time."""
     first = cluster.nodes[0]
     if not isinstance(first.lowering, Convolution) or not first.lowering.transposed:
         return False

@@ -16,7 +16,8 @@ from flowc.codegen.cpu.products.gemm_m_vectorized import (
 )
 from flowc.codegen.cpu.products.pointwise import pointwise_source
 from flowc.codegen.cpu.tiles import TileSizes, panels_routine, sizes_needed
-from flowc.ir.dims import Symbol, evaluate, parse_dim, symbol
+from flowc.ir.dims import Symbol, evaluate, symbol
+from flowc.ir.text.dim_parsing import parse_dim
 
 
 def work_of_tasks(source: ContractionSource, sizes: dict[str, int]) -> list[int]:

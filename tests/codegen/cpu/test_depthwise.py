@@ -23,7 +23,7 @@ from flowc.codegen.cpu.depthwise import (
 )
 from flowc.codegen.cpu.tiles import TileShape
 from flowc.ir.builder import Builder
-from flowc.ir.dims import parse_dim
+from flowc.ir.text.dim_parsing import parse_dim
 
 
 @lru_cache(maxsize=64)

@@ -69,8 +69,8 @@ class SimtTarget:
         return self.device.choices
 
     @property
-    def ways(self) -> Mapping[Node, str]:
-        return self.device.ways
+    def algorithms(self) -> Mapping[Node, str]:
+        return self.device.algorithms
 
     @property
     def host(self) -> SimtTarget:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowc.codegen.cpu.contractions.algorithms import is_depthwise
 from flowc.codegen.cpu.contractions.convolved import Convolved
 from flowc.codegen.cpu.contractions.launching import BlockFinish, product_in
 from flowc.codegen.cpu.contractions.matmul import matmul_launches
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.vector_interleave import COUNT
-from flowc.codegen.cpu.winograd.ways import is_depthwise
 from flowc.codegen.kernels.builder import (
     INLINE_SIZES,
     LOCAL,

@@ -1,4 +1,5 @@
-"""Convolutions as launches, in each of the ways that there are (`winograd/ways.py`).
+"""Convolutions as launches, by each of the algorithms that there are
+(`contractions/algorithms.py`).
 
 In: a cluster of kind `convolution`. Out: launches; weights packed where they are known, else a
 first launch that packs them into the cluster's workspace.
@@ -13,6 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.codegen.cpu.blocked import ContractionSource, per_axis
+from flowc.codegen.cpu.contractions.algorithms import (
+    DEPTHWISE,
+    POINTWISE,
+    TRANSPOSED,
+    conv_algorithms,
+)
 from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.cpu.convolution import ConvSpec, conv_source
@@ -30,7 +37,6 @@ from flowc.codegen.cpu.products.pixel_tiles import pack_pointwise, pixel_shape
 from flowc.codegen.cpu.products.pointwise import pointwise_source, rows_together
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
-from flowc.codegen.cpu.winograd.ways import DEPTHWISE, POINTWISE, TRANSPOSED, conv_ways
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, PackedConstant
 from flowc.codegen.packed import Packed
 from flowc.dataclass import dataclass
@@ -88,23 +94,23 @@ class Convolved:
             assert known is not None
             is_single = self.lowering.groups == 1
             return (self._pointwise(known.shape, block_rows) if is_single else self._depthwise(),)
-        ways = conv_ways(
+        possible = conv_algorithms(
             self.lowering, self.weights, self.image, self.result, self.shape, self.target.exact
         )
-        wanted = self.target.ways.get(self.node, ways[0].name)
-        way = next(way for way in ways if way.name == wanted)
-        if way.name == DEPTHWISE:
+        wanted = self.target.algorithms.get(self.node, possible[0].name)
+        algorithm = next(a for a in possible if a.name == wanted)
+        if algorithm.name == DEPTHWISE:
             return (self._depthwise(),)
         if known is None:
             return self._of_weights_of_the_run()
-        if way.name == TRANSPOSED:
+        if algorithm.name == TRANSPOSED:
             return (self._transposed(),)
-        if way.planar is not None:
-            return (self._planar(known.shape, way.planar),)
-        if way.name == POINTWISE:
+        if algorithm.planar is not None:
+            return (self._planar(known.shape, algorithm.planar),)
+        if algorithm.name == POINTWISE:
             return (self._pointwise(known.shape),)
-        if way.winograd is not None:
-            return (self._winograd(known.shape, way.winograd),)
+        if algorithm.winograd is not None:
+            return (self._winograd(known.shape, algorithm.winograd),)
         packed = self._packed(pack_conv_weights, self.shape, groups=self.lowering.groups)
         return (self._launch(self._direct(), packed, self._of_groups()),)
 

@@ -31,8 +31,9 @@ from flowc.codegen.kernels.kernel import (
 )
 from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, floordiv, maximum, parse_dim, product
+from flowc.ir.dims import Dim, floordiv, maximum, product
 from flowc.ir.lowering import Convolution, MatMul
+from flowc.ir.text.dim_parsing import parse_dim
 
 ALIGNMENT = 64
 NARROW = 32  # columns: fewer of them take about as long

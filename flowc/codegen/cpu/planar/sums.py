@@ -13,7 +13,7 @@ from llvmlite import ir
 from flowc.codegen.cpu.block_copy import copy_run
 from flowc.codegen.cpu.planar.blocks import vectors_of_pixels
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.cpu.tile_sums import steps_of_iteration
+from flowc.codegen.cpu.tile_sums import unroll_factor
 from flowc.codegen.cpu.tiles import emit_by_size, least_size
 from flowc.codegen.llvm.loop_metadata import unroll
 from flowc.codegen.llvm.vector_ir import (
@@ -100,7 +100,7 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, outputs: int, ve
         shift.set(0)
         with counted_loop(b, kernel_w):
             seen = d * tap_slice + i * tap_row + phase.get() * channels * pitch + shift.get()
-            at_once = steps_of_iteration(outputs * vectors)
+            at_once = unroll_factor(outputs * vectors)
             with counted_loop(b, channels, unrolled=at_once) as channel:
                 row = offset(planes, seen + channel * pitch)
                 factors = offset(weights, weight.get())

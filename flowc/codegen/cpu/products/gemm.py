@@ -43,8 +43,8 @@ class GemmSpec:
     `a_offset` and `b_offset` say where batch entry `batch_index` starts in A and in packed B, in
     elements: expressions over `batch_index` and the index arguments. The default strides are the
     arguments `a_batch` and `b_batch` (0 where an operand is shared by all entries). A of several
-    `pieces` is neither transposed nor a batch. `block_rows`: of a block, at most, where not
-    all that have room are gathered.
+    `pieces` is neither transposed nor a batch. `block_rows`: the most
+    rows that a block gathers, 0 for as many as have room.
     """
 
     shape: TileShape

@@ -130,8 +130,8 @@ def heights_needed(high: int, counts: Mapping[int, int] | None) -> Heights:
 
 
 def pack_pointwise(weights: Array, shape: TileShape) -> Packed:
-    """[*window, channels, n] -> the whole panels, and behind them one of the columns that are left,
-    followed by zeros as far as its vectors reach."""
+    """[*window, channels, n] -> the whole panels, then one of the remaining columns, each of its
+    rows padded with zeros to whole vectors."""
     *_, channels, n = weights.shape
     rest = n % shape.columns
     whole = n - rest

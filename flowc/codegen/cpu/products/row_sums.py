@@ -28,7 +28,7 @@ from flowc.codegen.cpu.tile_sums import (
     Vector,
     emit_steps,
     first_lanes,
-    steps_of_iteration,
+    unroll_factor,
 )
 from flowc.codegen.llvm.vector_ir import (
     Counter,
@@ -131,7 +131,7 @@ class _RowSums:
                 sums.add_products([b.gep(x, [i64(n)]) for x in left], right)
             done.add(steps)
 
-        emit_steps(b, depth, steps_of_iteration(self.height * len(self.vectors)), emit, sums)
+        emit_steps(b, depth, unroll_factor(self.height * len(self.vectors)), emit, sums)
         if not self.in_place:
             fetched.add(depth * self.next_step)
         return [

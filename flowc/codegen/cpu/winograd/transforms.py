@@ -146,6 +146,8 @@ class WinogradAxis:
 
 @cache
 def _weight_matrix(axis: WinogradAxis) -> Array:
+    """[side, window]: the weights' polynomial evaluated at the points of the axis (Toom-Cook), and
+    at infinity, which is its last coefficient. With a stride, that of each phase by itself."""
     if axis.stride > 1:
         found = np.zeros((axis.side, axis.window), np.float64)
         row = 0

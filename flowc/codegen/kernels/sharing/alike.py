@@ -28,12 +28,14 @@ class AlikeLaunches:
         self._made: dict[Any, tuple[Node, Launches]] = {}
         self._packed: dict[tuple[PackedConstant, Value], PackedConstant] = {}
 
-    def of(self, node: Node, make: Callable[[Node], Launches], way: str | None = None) -> Launches:
+    def of(
+        self, node: Node, make: Callable[[Node], Launches], algorithm: str | None = None
+    ) -> Launches:
         """The launches of a cluster. `make` depends on nothing but what the cluster says, and on
-        the way in which it is to be computed."""
+        the algorithm that it is to be computed by."""
         if node.attrs["kind"] not in _KINDS or node.sizes or node.after:
             return make(node)
-        key = way, _key(node)
+        key = algorithm, _key(node)
         if key in self._made:
             return self._in_place(*self._made[key], node)
         launches = make(node)
@@ -71,7 +73,8 @@ class AlikeLaunches:
 
 
 def _is_shared(launch: Launch) -> bool:
-    """Whether the launch is that of any cluster like its own. What may fail names the nodes."""
+    """Whether clusters that are alike may share the launch: it has no constants of its own, and no
+    errors, which name nodes."""
     late = launch.epilogue.operands if launch.epilogue is not None else ()
     own = any(isinstance(x, np.ndarray) for x in (*launch.operands, *late))
     return not (own or launch.errors or launch.sizes or launch.calls)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     f32: Any = None
     i64: Any = None
     f64: Any = None
-    SHAPE_FIRST: Any = None
-    SHAPE_SPAN: Any = None
+    ASPECT_FIRST: Any = None
+    ASPECT_SPAN: Any = None
     LEAST: Any = None
     MOST: Any = None
     NARROWER: Any = None
@@ -49,38 +49,39 @@ def root_of(x: Any) -> Any:
 def draw_size(
     key: Any, counter: Any, at: int, height: int, width: int, least: Any, most: Any
 ) -> tuple[int, int, bool, int]:  # fmt: skip
-    """Inlined: rows and columns of a part of the image, whether they are of the area
-    that was asked for, and which word comes next."""
+    """Inlined: rows and columns of a random part of the image, whether its area is from `least` to
+    `most`, and which word comes next. Its aspect ratio (width by height) is drawn first, then its
+    height among those that give such an area."""
     rows = 0
     columns = 0
     fits = False
     word = word_at(key, counter, at)
     at += 1
-    shape = f32(i64(word) % UNIT) / f32(UNIT) * SHAPE_SPAN + SHAPE_FIRST
-    if shape > f32(0):
-        root = root_of(least / shape)
+    aspect = f32(i64(word) % UNIT) / f32(UNIT) * ASPECT_SPAN + ASPECT_FIRST
+    if aspect > f32(0):
+        root = root_of(least / aspect)
         rows = nearest(root)
-        root = root_of(most / shape)
+        root = root_of(most / aspect)
         most_rows = nearest(root)
-        reach = nearest(f32(most_rows) * shape)
+        reach = nearest(f32(most_rows) * aspect)
         if reach > width:
-            most_rows = i64((f64(width) + 0.5 - NARROWER) / f64(shape))
-            reach = nearest(f32(most_rows) * shape)
+            most_rows = i64((f64(width) + 0.5 - NARROWER) / f64(aspect))
+            reach = nearest(f32(most_rows) * aspect)
             most_rows = most_rows - 1 if reach > width else most_rows
         most_rows = height if most_rows > height else most_rows
         rows = most_rows if rows >= most_rows else rows
         if rows < most_rows:
             more, at = below(key, counter, at, most_rows - rows + 1)
             rows += more
-        columns = nearest(f32(rows) * shape)
+        columns = nearest(f32(rows) * aspect)
         area = f32(columns * rows)
         if area < least:
             rows += 1
-            columns = nearest(f32(rows) * shape)
+            columns = nearest(f32(rows) * aspect)
             area = f32(columns * rows)
         if area > most:
             rows -= 1
-            columns = nearest(f32(rows) * shape)
+            columns = nearest(f32(rows) * aspect)
             area = f32(columns * rows)
         fits = not (area < least or area > most)
         fits = fits and 0 < columns <= width and 0 < rows <= height

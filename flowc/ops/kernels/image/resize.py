@@ -37,8 +37,9 @@ def scale_of(size: int, new: int, align: int) -> Any:
     return scale
 
 
-def steps(height: int, width: int, out_h: int, out_w: int, align: int, half: int) -> Any:
-    """Both scales, and how far the place that is measured from lies inside a pixel."""
+def sampling(height: int, width: int, out_h: int, out_w: int, align: int, half: int) -> Any:
+    """Both scales, and the offset of a pixel's center: 0.5 where pixels are squares whose centers
+    are half a pixel in, else 0."""
     y_scale = scale_of(height, out_h, align)
     x_scale = scale_of(width, out_w, align)
     shift = f32(0.5) if half else f32(0)
@@ -163,7 +164,7 @@ def resize_nearest(
     if height < 1 or width < 1:
         fail(status, 1, height, width, 0)
         return
-    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
+    y_scale, x_scale, shift = sampling(height, width, out_h, out_w, align, half)
     for row in range(begin, end):
         place = (f32(row % out_h) + shift) * y_scale
         source = nearest_pixel(place, height, align)
@@ -186,7 +187,7 @@ def resize_bilinear_pixels(
     if height < 1 or width < 1:
         fail(status, 1, height, width, 0)
         return
-    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
+    y_scale, x_scale, shift = sampling(height, width, out_h, out_w, align, half)
     for pixel in range(begin, end):
         row = pixel // out_w
         place = (f32(row % out_h) + shift) * y_scale - shift
@@ -216,7 +217,7 @@ def resize_bilinear(
     if height < 1 or width < 1:
         fail(status, 1, height, width, 0)
         return
-    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
+    y_scale, x_scale, shift = sampling(height, width, out_h, out_w, align, half)
     length = tile * channels + 1
     lines = as_f32_pointer(scratch)
     rights = as_f32_pointer(offset(scratch, 8 * length))
@@ -275,7 +276,7 @@ def resize_bicubic(
     if height < 1 or width < 1:
         fail(status, 1, height, width, 0)
         return
-    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
+    y_scale, x_scale, shift = sampling(height, width, out_h, out_w, align, half)
     for row in range(begin, end):
         place = (f32(row % out_h) + shift) * y_scale - shift
         v0, v1, v2, v3, r0, r1, r2, r3 = cubic_taps(place, height, half)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flowc.ir.lowering import ByColumns, on_gpu
-from flowc.ops.kernels.image.resize import cubic_taps, nearest_pixel, neighbours, steps
+from flowc.ops.kernels.image.resize import cubic_taps, nearest_pixel, neighbours, sampling
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def resize_nearest_grad(
     if height < 1 or width < 1:
         fail(status, 1, height, width, 0)
         return
-    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
+    y_scale, x_scale, shift = sampling(height, width, out_h, out_w, align, half)
     for batch in range(begin, end):
         image = batch * height * width * channels
         for pixel in range(height * width):
@@ -60,7 +60,7 @@ def resize_bilinear_grad(
     if out_h < 1 or out_w < 1:
         fail(status, 2, out_h, out_w, 0)
         return
-    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
+    y_scale, x_scale, shift = sampling(height, width, out_h, out_w, align, half)
     for batch in range(begin, end):
         first = batch * height * width * channels
         for pixel in range(height * width):
@@ -99,7 +99,7 @@ def resize_bicubic_grad(
     if out_h < 1 or out_w < 1:
         fail(status, 2, out_h, out_w, 0)
         return
-    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
+    y_scale, x_scale, shift = sampling(height, width, out_h, out_w, align, half)
     for pixel in range(begin * height * width, end * height * width):
         for c in range(channels):
             dx[pixel * channels + c] = 0

@@ -32,20 +32,20 @@ def weight_at(distance: Any) -> Any:
     """Inlined: the weight of a pixel at a distance, of 0 and more."""
     x = distance
     weight = f32(0)
-    if SHAPE == 0:
+    if SHAPE == 0:  # LANCZOS
         if x <= f32(1e-3):
             weight = f32(1)
         elif x <= f32(RADIUS):
             turn = f32(PI) * x
             weight = f32(RADIUS) * sin_f32(turn) * sin_f32(turn / f32(RADIUS)) / (turn * turn)
-    elif SHAPE == 1:
+    elif SHAPE == 1:  # GAUSSIAN
         if x < f32(RADIUS):
             weight = exp_f32(-x * x / (f32(2) * f32(RADIUS / 3.0) * f32(RADIUS / 3.0)))
-    elif SHAPE == 2:
+    elif SHAPE == 2:  # BOX
         weight = f32(1) if x < f32(0.5) else (f32(0.5) if x == f32(0.5) else f32(0))
-    elif SHAPE == 3:
+    elif SHAPE == 3:  # TRIANGLE
         weight = f32(1) - x if x < f32(1) else f32(0)
-    elif SHAPE == 4:
+    elif SHAPE == 4:  # KEYS
         if x < f32(1):
             weight = ((f32(1.5) * x - f32(2.5)) * x) * x + f32(1)
         elif x < f32(2):

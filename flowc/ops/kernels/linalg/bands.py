@@ -95,7 +95,9 @@ def solve_tridiagonal(bands: Any, b: Any, x: Any, scratch: Any, n: int, columns:
 
 def solve_banded(bands: Any, b: Any, x: Any, status: Any, count: int, n: int, columns: int,
                  lower: int, adjoint: int, begin: int, end: int) -> None:  # fmt: skip
-    """Row i of the bands is the i-th diagonal from the main one down, or the last one that."""
+    """Solves with triangular matrices [n, n] that have `count` diagonals. Lower ones are stored
+    from the main diagonal down; upper ones from the farthest down to the main one, which is
+    last."""
     if count <= 0:
         fail(status, 2, 0, 0, 0)
         return

@@ -1,4 +1,4 @@
-"""Loops that would wait for their own results: breaks such control cycles by moving control inputs
+"""Control cycles: loops that would wait for their own results. Breaks them by moving control inputs
 behind the loop.
 
 In: a source, its needed nodes, and a loop of which an Enter waits for one of its own Exits. Out:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Controls = dict[Any, tuple[Any, ...]]
 
 
-class LateVariables:
+class ControlCycles:
     """`needed`: keys of nodes; `fed`: refs that are given from outside."""
 
     def __init__(self, source: NodeSource, needed: Collection[Any], fed: Collection[Ref]) -> None:

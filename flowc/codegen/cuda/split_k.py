@@ -1,7 +1,7 @@
-"""The second kernel of a product whose inner dimension was split: each thread adds the parts' sums
-of one element, in the order of the parts, and does with it what is to be done.
+"""The second kernel of a split-K product, whose inner dimension was split: each thread adds the
+parts' sums of one element, in the order of the parts, and applies the epilogue to the total.
 
-In: what is done with an element (`finish.py`). Out: the module of the kernel. Its ints are those of
+In: the epilogue of an element (`finish.py`). Out: the module of the kernel. Its ints are those of
 `FOLD_SIZES`: elements of the result, from one row to the next, and how many parts there are.
 """
 

@@ -1,8 +1,7 @@
-"""In which ways a convolution can be computed, Winograd's among them, and which one the cost model
-takes.
+"""The algorithms that can compute a convolution, and which one the cost model chooses.
 
-In: a convolution, and the register tile of its target. Out: `ConvWay`s by name, the one to take
-first. Invariant: each gives the same result, up to the rounding that `Options.exact` is about.
+In: a convolution, and the register tile of its target. Out: `ConvAlgorithm`s by name, the chosen
+one first. Invariant: each gives the same result, up to the rounding that `Options.exact` is about.
 """
 
 from __future__ import annotations
@@ -27,30 +26,30 @@ TRANSPOSED = "transposed"
 
 
 @dataclass(frozen=True, slots=True)
-class ConvWay:
-    """`planar` and `winograd`: how the ways that have blocks or tiles of their own cut the work."""
+class ConvAlgorithm:
+    """`planar` and `winograd`: how algorithms with blocks or tiles of their own cut the work."""
 
     name: str
     planar: PlanarBlock | None = None
     winograd: WinogradSpec | None = None
 
 
-def conv_ways(
+def conv_algorithms(
     lowering: Convolution, weights: Value, image: Dims, result: Dims, shape: TileShape, exact: bool
-) -> list[ConvWay]:
+) -> list[ConvAlgorithm]:
     """At least one. `image` and `result` are the logical dims of the input and the output."""
     if lowering.transposed:
-        return [ConvWay(TRANSPOSED)]
+        return [ConvAlgorithm(TRANSPOSED)]
     is_last, is_known = lowering.layout == CHANNELS_LAST, weights.constant is not None
-    found: list[ConvWay] = []
+    found: list[ConvAlgorithm] = []
     planar = planar_block(shape, lowering, weights.dims, result)
     if planar is not None and is_last and is_known:
-        found.append(ConvWay(PLANAR, planar=planar))
+        found.append(ConvAlgorithm(PLANAR, planar=planar))
     if is_depthwise(lowering, weights.dims, result[-1]) and is_last:
-        return [*found, ConvWay(DEPTHWISE)]
+        return [*found, ConvAlgorithm(DEPTHWISE)]
     rows = product(image[:-1])
     if is_known and is_last and is_pointwise(shape, lowering, weights.dims, rows):
-        found.append(ConvWay(POINTWISE))
+        found.append(ConvAlgorithm(POINTWISE))
     specs: list[WinogradSpec | None] = [None]
     if is_known and not exact:
         chosen = winograd_for(lowering, weights, result, shape)
@@ -62,9 +61,11 @@ def conv_ways(
     return [*found, *products]
 
 
-def ways_of_cluster(node: Node, shape_of: Callable[[DType], TileShape], exact: bool) -> list[str]:
-    """The names of the ways of a cluster that holds a convolution; none for others. `shape_of`: the
-    register tile for elements of a dtype."""
+def algorithms_of_cluster(
+    node: Node, shape_of: Callable[[DType], TileShape], exact: bool
+) -> list[str]:
+    """The names of the algorithms of a cluster that holds a convolution; none for others.
+    `shape_of`: the register tile for elements of a dtype."""
     if node.attrs["kind"] != "convolution":
         return []
     body: Computation = node.attrs["body"]
@@ -76,7 +77,7 @@ def ways_of_cluster(node: Node, shape_of: Callable[[DType], TileShape], exact: b
     layout = LAYOUTS[lowering.layout]
     image, result = layout.logical(x.dims), layout.logical(inner.output.dims)
     shape = shape_of(inner.output.type.dtype)
-    return [way.name for way in conv_ways(lowering, weights, image, result, shape, exact)]
+    return [a.name for a in conv_algorithms(lowering, weights, image, result, shape, exact)]
 
 
 def is_depthwise(lowering: Convolution, weights: Dims, outputs: Dim) -> bool:
@@ -84,8 +85,8 @@ def is_depthwise(lowering: Convolution, weights: Dims, outputs: Dim) -> bool:
     return len(lowering.strides) == 2 and lowering.groups == outputs and weights[-2] == 1
 
 
-def _of_products(spec: WinogradSpec | None) -> ConvWay:
+def _of_products(spec: WinogradSpec | None) -> ConvAlgorithm:
     if spec is None:
-        return ConvWay(DIRECT)
+        return ConvAlgorithm(DIRECT)
     outputs = spec.winograd.h.outputs, spec.winograd.w.outputs
-    return ConvWay(f"winograd {outputs[0]}x{outputs[1]}", winograd=spec)
+    return ConvAlgorithm(f"winograd {outputs[0]}x{outputs[1]}", winograd=spec)

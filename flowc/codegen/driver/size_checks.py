@@ -1,4 +1,4 @@
-"""What a run must check of sizes, as soon as it knows them.
+"""The checks of sizes that a run must make, each as soon as the sizes in it are known.
 
 In: the Computation of a region. Out: pairs of sizes that must be equal, sizes that might be
 negative, and the bytes and sizes of values, which must not be too large. Each is given once.
@@ -20,8 +20,9 @@ Row = TypeVar("Row")
 Large = dict[Dim, tuple[str, str]]  # a size, or a number of bytes -> of what, and of which node
 
 
-class Pending:
-    """Sizes that are still unknown wait; `known`: those that are not."""
+class PendingChecks:
+    """Checks that have not been made yet. Each method takes those out whose sizes are all in
+    `known`."""
 
     def __init__(self, c: Computation) -> None:
         self._equal = _meetings(c)
