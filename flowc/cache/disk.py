@@ -16,6 +16,7 @@ from pathlib import Path
 from flowc.cache.entry import fill_entry, open_entry, read_entry
 from flowc.codegen.compiled import CompiledProgram
 from flowc.errors import UsageError
+from flowc.files.cache_folder import tell_not_written
 
 log = logging.getLogger("flowc.cache.store")
 
@@ -54,7 +55,7 @@ class DiskCache:
             path.parent.mkdir(exist_ok=True, mode=0o700)
             file = entry.enter_context(open_entry(path))
         except (OSError, UsageError) as error:
-            _not_written(error)
+            tell_not_written("the cache entry", error)
             return lambda _: None
         return lambda program: self._fill(path, entry, lambda: fill_entry(file, key, program))
 
@@ -72,14 +73,7 @@ class DiskCache:
             if _held[self.folder] > size_limit():
                 _held[self.folder] = evict(self.folder, size_limit(), keep=path)
         except OSError as error:
-            _not_written(error)
-
-
-def _not_written(error: OSError | UsageError) -> None:
-    """Says that an entry was not written; in a whisper where somebody removed the folder, who does
-    not miss it."""
-    gone = isinstance(error, FileNotFoundError | UsageError)
-    log.log(logging.DEBUG if gone else logging.WARNING, "cannot write the cache entry: %s", error)
+            tell_not_written("the cache entry", error)
 
 
 def _touch(path: Path) -> None:
