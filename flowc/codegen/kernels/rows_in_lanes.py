@@ -16,6 +16,7 @@ from flowc.codegen.kernels.builder import (
     INLINE_SIZES,
     LOCAL,
     compare,
+    has_local,
     int_name,
     int_number,
     int_op,
@@ -148,7 +149,7 @@ class _RowsInLanes:
             distance, step = factors.get(_ROW, 0), factors.get(_COLUMN, 0)
             rest = substitute(read.address, {_ROW: 0, _COLUMN: 0})
             linear = rest + symbol(_ROW.name) * distance + symbol(_COLUMN.name) * step
-            if linear != read.address:
+            if linear != read.address or has_local(rest):
                 return None
             if step == 1 and isinstance(distance, int) and distance >= self.row:
                 found[read] = distance, rest

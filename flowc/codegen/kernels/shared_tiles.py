@@ -43,8 +43,9 @@ def shared_tile(
     reads."""
     nest = c.nest
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
+    probe.nest.counter = nest.counter  # what it makes has not the names of indices around
     store(probe, row, column)
-    turned = turned_reads(probe.reads)
+    turned = turned_reads(probe)
     nest.named("top", int_sum((SIDE, names[0])))
     nest.named("left", int_sum((SIDE, names[1])))
     above = nest.named("above", int_op("idiv", int_name("lane"), int_number(SIDE)))

@@ -32,8 +32,9 @@ from flowc.codegen.kernels.nest import (
     Load,
     Name,
     Store,
+    names_made_within,
 )
-from flowc.ir.dims import Dim, Symbol, substitute, symbol
+from flowc.ir.dims import Dim, Symbol, substitute, symbol, symbols_of
 
 ROW, COLUMN = f"{LOCAL}row", f"{LOCAL}column"
 
@@ -71,8 +72,9 @@ def tile_loops(
     `probe` is another lowering of the same body, which finds the reads."""
     nest, side, together = c.nest, choices.tile_side, choices.tile_rows
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
+    probe.nest.counter = nest.counter  # what it makes has not the names of indices around
     store(probe, row, column)
-    turned = turned_reads(probe.reads)
+    turned = turned_reads(probe)
     widths = _widths(columns, choices) if turned else []
     has_edges = not (
         (isinstance(rows, int) and rows % side == 0)
@@ -196,16 +198,20 @@ def _target_of(probe: ClusterLowering, turned: Sequence[_Turned]) -> _Moved | No
     return _Moved(buffer, distance, start)
 
 
-def turned_reads(reads: Sequence[Read]) -> list[_Turned]:
-    """The reads whose address is `column*distance + row + what neither is in`."""
+def turned_reads(probe: ClusterLowering) -> list[_Turned]:
+    """The reads whose address is `column*distance + row + what neither is in`, where this is known
+    before any element is computed: a tile is read at once."""
     found = []
-    for read in dict.fromkeys(reads):
+    made = {Symbol(LOCAL + name) for name in names_made_within(probe.nest.body)}
+    for read in dict.fromkeys(probe.reads):
         if read.dtype.is_complex:
             continue
         row, column = Symbol(ROW), Symbol(COLUMN)
         factors = linear_factors(read.address)
         distance = factors.get(column, 0)
         if distance in (0, 1) or factors.get(row) != 1:
+            continue
+        if not made.isdisjoint(symbols_of(read.address)):
             continue
         rest = substitute(read.address, {row: 0, column: 0})
         if rest + symbol(ROW) + symbol(COLUMN) * distance != read.address:
