@@ -318,12 +318,13 @@ class _RowsInLanes:
         c.rows.clear()
 
     def _recall(self, stage: int, wanted: Sequence[Value]) -> None:
-        """Of what was computed in stages before, what these values follow from."""
+        """Of what was computed in stages before, what these values follow from beside what is at
+        hand."""
         r, nest = self.r, self.r.c.nest
         known = {n.output: self._total("total", n) for n in r.reductions if self.stages[n] < stage}
         known |= {v: self._of_row(v) for v in self.of_rows if self.stages[v.node] <= stage}
         kept = {v: self.places[v] for v in self.cached if self.stages[v.node] < stage}
-        stack, seen = list(wanted), set(wanted)
+        stack, seen = list(wanted), {*wanted, *r.c.rows}
         while stack:
             value = stack.pop()
             buffer = known.get(value) or kept.get(value)
