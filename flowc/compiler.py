@@ -310,14 +310,11 @@ def _begun(
 
 def _runtime(target: Target, store: KernelCache) -> Callable[[], bytes]:
     """A call that waits for the pool and the arena, which are compiled while passes run."""
-    from concurrent.futures import ThreadPoolExecutor
-
     from flowc.codegen.program import native_object
+    from flowc.codegen.worker_threads import WorkerThreads
 
-    thread = ThreadPoolExecutor(1)
-    made = thread.submit(native_object, target.processor, store.parts_for(target))
-    thread.shutdown(wait=False)
-    return made.result
+    threads = WorkerThreads(1, "flowc-runtime")
+    return threads.submit(native_object, target.processor, store.parts_for(target)).result
 
 
 def _fused(

@@ -9,10 +9,14 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
-from flowc.cache.entry import read_entry, write_entry
+from flowc.cache.entry import fill_entry, open_entry, read_entry
 from flowc.codegen.compiled import CompiledProgram
+from flowc.errors import UsageError
+from flowc.files.cache_folder import tell_not_written
 
 log = logging.getLogger("flowc.cache.store")
 
@@ -20,7 +24,8 @@ DEFAULT_SIZE = 8 << 30
 
 
 class DiskCache:
-    """Entries of one folder. Every failure to read is a miss; every failure to write is logged."""
+    """Entries of one folder. Every failure to read is a miss; every failure to write is
+    logged."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -38,12 +43,27 @@ class DiskCache:
         return program
 
     def store(self, key: str, program: CompiledProgram) -> None:
-        path = self.path(key)
+        self.opened(key)(program)
+
+    def opened(self, key: str) -> Callable[[CompiledProgram], None]:
+        """Makes the file of an entry at once; what is returned fills it, in any thread, and puts it
+        into its place. Who removes the folder in between meets no file that comes later."""
+        path, entry = self.path(key), ExitStack()
         if path is None or self.folder is None:
-            return
+            return lambda _: None
         try:
             path.parent.mkdir(exist_ok=True, mode=0o700)
-            write_entry(path, key, program)
+            file = entry.enter_context(open_entry(path))
+        except (OSError, UsageError) as error:
+            tell_not_written("the cache entry", error)
+            return lambda _: None
+        return lambda program: self._fill(path, entry, lambda: fill_entry(file, key, program))
+
+    def _fill(self, path: Path, entry: ExitStack, fill: Callable[[], None]) -> None:
+        assert self.folder is not None
+        try:
+            with entry:
+                fill()
             # Listing a folder of thousands of entries for every kernel would cost more than the
             # kernel: the total is measured once a process and when the limit is near.
             if self.folder not in _held:
@@ -53,7 +73,7 @@ class DiskCache:
             if _held[self.folder] > size_limit():
                 _held[self.folder] = evict(self.folder, size_limit(), keep=path)
         except OSError as error:
-            log.warning("cannot write the cache entry: %s", error)
+            tell_not_written("the cache entry", error)
 
 
 def _touch(path: Path) -> None:
@@ -92,6 +112,12 @@ def entries_of(folder: Path) -> list[tuple[float, int, Path]]:
 
 
 def _measured(folder: Path) -> int:
+    """The bytes of a folder's entries; what killed processes left of theirs is removed."""
+    from flowc.files.safe_write import abandoned  # late: most processes only read
+
+    for parent in {path.parent for path in folder.glob("*/.*.flowc-*")}:
+        for _, path in abandoned(parent):
+            path.unlink(missing_ok=True)
     return sum(size for _, size, _ in entries_of(folder))
 
 

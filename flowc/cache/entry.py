@@ -17,8 +17,9 @@ import logging
 import mmap
 import os
 import struct
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import google_crc32c
 import numpy as np
@@ -36,11 +37,18 @@ HEADER_LIMIT = 1 << 28
 MAPPED = 4 << 20
 
 
-def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
-    """Writes an entry whole or not at all. What the system loses when it stops at once is a miss by
-    its checksums: nothing waits for the disk. Raises `OSError`."""
+def open_entry(path: Path) -> AbstractContextManager[BinaryIO]:
+    """The file of an entry, which is there whole or not at all: when the block ends without an
+    exception. What the system loses when it stops at once is a miss by its checksums: nothing waits
+    for the disk. Raises `OSError`, `UsageError` where there is no folder."""
+    from flowc.files.safe_write import replacing  # late: most processes only read
+
+    return replacing(path, private=True)
+
+
+def fill_entry(file: BinaryIO, key: str, program: CompiledProgram) -> None:
+    """Writes what is in the file of an entry. Raises `OSError`."""
     from flowc.codegen.link.elf import pieces_of  # late: most processes only read
-    from flowc.files.safe_write import replacing
 
     size, checksum = program.metadata.weights_bytes, 0
     for piece in pieces_of(program.weights, size):
@@ -56,15 +64,14 @@ def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
         },
         sort_keys=True,
     ).encode()
-    with replacing(path, private=True) as file:
-        file.write(PREFIX.pack(MAGIC, len(header), hashlib.sha256(header).digest()))
-        file.write(header)
-        for data in parts:
-            file.write(data)
-        if size:
-            file.write(b"\0" * (-file.tell() % PAGE))
-        for piece in pieces_of(program.weights, size):
-            file.write(piece)
+    file.write(PREFIX.pack(MAGIC, len(header), hashlib.sha256(header).digest()))
+    file.write(header)
+    for data in parts:
+        file.write(data)
+    if size:
+        file.write(b"\0" * (-file.tell() % PAGE))
+    for piece in pieces_of(program.weights, size):
+        file.write(piece)
 
 
 def read_entry(path: Path, key: str) -> CompiledProgram | None:

@@ -76,12 +76,12 @@ class Request:
 
 def request_of(graph: Graph, fetches: Any, feeds: Any, options: Options) -> Request | None:
     """The request, if it can be remembered: all by name, arrays fed, each fetch once."""
-    files = files_of(graph)
     names = (fetches,) if isinstance(fetches, str) else fetches
-    if files is None or type(names) not in (list, tuple) or not isinstance(feeds, Mapping):
+    if type(names) not in (list, tuple) or not isinstance(feeds, Mapping):
         return None
     if not all(isinstance(n, str) and ":" in n for n in (*names, *feeds)):
         return None
     if len(set(names)) < len(names) or not all(type(a) is np.ndarray for a in feeds.values()):
         return None
-    return Request(files, graph.allowed, names, feeds, options)
+    files = files_of(graph)
+    return None if files is None else Request(files, graph.allowed, names, feeds, options)

@@ -167,14 +167,15 @@ def find_program(
 def _store_soon(disk: DiskCache, key: str, program: CompiledProgram, held: ExitStack) -> None:
     """Stores a program, and lets go of what is `held` meanwhile. The first run does not wait for
     much to be written; the process ends only when it is."""
-
-    def store(until_stored: ExitStack) -> None:
-        with until_stored:
-            disk.store(key, program)
-
     if program.metadata.weights_bytes < STORED_AT_ONCE:
         disk.store(key, program)
         return
+    fill = disk.opened(key)
+
+    def store(until_stored: ExitStack) -> None:
+        with until_stored:
+            fill(program)
+
     later = held.pop_all()
     try:
         threading.Thread(target=store, args=(later,), name="flowc-store", daemon=False).start()

@@ -21,7 +21,9 @@ from flowc.files.plain_file import FileMemory
 from flowc.ir.types import is_repeated
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
+
+    from flowc.codegen.worker_threads import WorkerThreads
 
 Array = np.ndarray[Any, Any]
 
@@ -48,7 +50,7 @@ class WeightDigests:
         self.notes = Notes(folder / "digests") if folder is not None else None
         self.known: dict[str, dict[str, str]] = {}
         self.fresh: dict[str, dict[str, Future[str]]] = {}
-        self._pool: ThreadPoolExecutor | None = None
+        self._threads: WorkerThreads | None = None
 
     def of(self, arrays: Sequence[Array]) -> list[Callable[[], str]]:
         """A call for each array that waits for its digest."""
@@ -60,9 +62,7 @@ class WeightDigests:
         return bool(self.fresh)
 
     def close(self) -> None:
-        """Ends the threads and writes what is new."""
-        if self._pool is not None:
-            self._pool.shutdown()
+        """Writes what is new."""
         for file, found in self.fresh.items():
             assert self.notes is not None
             self.notes.add(file, {piece: future.result() for piece, future in found.items()})
@@ -81,11 +81,11 @@ class WeightDigests:
         return future.result
 
     def _compute(self, array: Array) -> Future[str]:
-        if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
+        if self._threads is None:
+            from flowc.codegen.worker_threads import WorkerThreads
 
-            self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
-        return self._pool.submit(array_digest, array)
+            self._threads = WorkerThreads(os.cpu_count() or 1, "flowc-digest")
+        return self._threads.submit(array_digest, array)
 
 
 def _place(array: Array) -> tuple[str, str] | None:

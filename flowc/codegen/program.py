@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future
 from dataclasses import field, replace
 from functools import cache
 from itertools import chain
@@ -41,6 +40,7 @@ from flowc.codegen.packed import Packed
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Kept, Target, made_anew
 from flowc.codegen.work import work_of
+from flowc.codegen.worker_threads import WorkerThreads
 from flowc.dataclass import dataclass
 from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node
@@ -223,19 +223,12 @@ def compile_program(
     return CompiledProgram(made, pieces, metadata, runtime(), every)
 
 
-@contextmanager
-def _threads() -> Iterator[ThreadPoolExecutor]:
+def _threads() -> WorkerThreads:
     """Threads that compile. Numba holds the interpreter and LLVM does not: while LLVM compiles some
     kernels, Numba reads the next, which takes about a third of the time that LLVM then needs. What
     ends the compilation early, as a signal does, waits for none: each ends with the kernel it is
     at."""
-    threads = ThreadPoolExecutor(max_workers=min(max(2, os.cpu_count() or 1), MOST_THREADS))
-    try:
-        yield threads
-    except BaseException:
-        threads.shutdown(wait=False, cancel_futures=True)
-        raise
-    threads.shutdown()
+    return WorkerThreads(min(max(2, os.cpu_count() or 1), MOST_THREADS), "flowc-compile")
 
 
 def _with_initial_values(spec: ProgramSpec, weights: _Weights) -> ProgramSpec:

@@ -17,6 +17,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from flowc.errors import UsageError
 from flowc.version import FLOWC_VERSION
 
 log = logging.getLogger("flowc.cache.store")
@@ -113,3 +114,10 @@ def _refuse(folder: Path, why: str) -> None:
     if folder not in _refused:
         _refused.add(folder)
         log.warning("the cache folder %s is not used: %s", folder, why)
+
+
+def tell_not_written(what: str, error: OSError | UsageError) -> None:
+    """Says that something was not written to the cache; in a whisper where somebody removed the
+    folder meanwhile, who does not miss it."""
+    gone = isinstance(error, FileNotFoundError | UsageError)
+    log.log(logging.DEBUG if gone else logging.WARNING, "cannot write %s: %s", what, error)

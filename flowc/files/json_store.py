@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
-from flowc.errors import FlowcError
+from flowc.errors import FlowcError, UsageError
+from flowc.files.cache_folder import tell_not_written
 from flowc.files.plain_file import PlainFile
-
-log = logging.getLogger("flowc.cache.store")
 
 LIMIT = 64  # notes in one folder: the oldest go first
 
@@ -47,11 +45,18 @@ class Notes:
             self.folder.mkdir(exist_ok=True, mode=0o700)
             with replacing(path, private=True) as file:
                 file.write(json.dumps({"subject": subject, "facts": facts}).encode())
-            notes = sorted(self.folder.glob("*.json"), key=lambda p: p.stat().st_mtime)
-            for old in notes[:-LIMIT]:
+            for old in sorted(self.folder.glob("*.json"), key=_changed)[:-LIMIT]:
                 old.unlink(missing_ok=True)
-        except OSError as error:
-            log.warning("cannot write the note: %s", error)
+        except (OSError, UsageError) as error:
+            tell_not_written("the note", error)
 
     def _path(self, subject: str) -> Path:
         return self.folder / f"{hashlib.sha256(subject.encode()).hexdigest()[:32]}.json"
+
+
+def _changed(note: Path) -> float:
+    """When a note was written; 0 for one that another process has removed."""
+    try:
+        return note.stat().st_mtime
+    except FileNotFoundError:
+        return 0

@@ -11,7 +11,8 @@
 | `list(...)` | list of these |
 
 Invariant: an attribute that came from a file keeps its encoded form until it is replaced, so that
-it is written back byte for byte; it is decoded when first read.
+it is written back byte for byte; it is decoded when first read. Only `attrs[name] = value` replaces
+one: lists are given out as copies, and what else is given out does not change.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Decode = Callable[[str, Any], Any]  # (attr name, encoded value) -> plain value
 class Attrs(MutableMapping[str, Any]):
     """The attributes of one operation: name -> plain value, decoded when first asked for."""
 
-    __slots__ = ("_decode", "_encoded", "_plain")
+    __slots__ = ("_changes", "_decode", "_encoded", "_plain")
 
     def __init__(
         self,
@@ -55,6 +56,16 @@ class Attrs(MutableMapping[str, Any]):
         self._plain: dict[str, Any] = dict(plain) if plain else {}
         self._encoded: Mapping[str, Any] = encoded if encoded is not None else {}
         self._decode = decode
+        self._changes = 0
+
+    @property
+    def changes(self) -> int:
+        """How often attributes were replaced or dropped, here and in calls that are attributes."""
+        found = self._changes
+        for value in self._plain.values():
+            if type(value) is FunctionRef or type(value) is list:
+                found += _changes_in(value)
+        return found
 
     def encoded(self, name: str) -> Any:
         """The attribute as its file has it, or None once it was replaced or if no file has it."""
@@ -62,16 +73,16 @@ class Attrs(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name in self._plain:
-            return self._plain[name]
-        if self._decode is None or name not in self._encoded:
+            value = self._plain[name]
+        elif self._decode is None or name not in self._encoded:
             raise KeyError(name)
-        value = self._decode(name, self._encoded[name])
-        self._plain[name] = value
-        return value
+        else:
+            value = self._plain[name] = self._decode(name, self._encoded[name])
+        return value[:] if type(value) is list else value
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._forget(name)
-        self._plain[name] = value
+        self._plain[name] = value[:] if type(value) is list else value
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
@@ -80,6 +91,7 @@ class Attrs(MutableMapping[str, Any]):
         self._plain.pop(name, None)
 
     def _forget(self, name: str) -> None:
+        self._changes += 1
         if name in self._encoded:
             self._encoded = {k: v for k, v in self._encoded.items() if k != name}
 
@@ -95,3 +107,9 @@ class Attrs(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"Attrs({dict(self)!r})"
+
+
+def _changes_in(value: Any) -> int:
+    if isinstance(value, FunctionRef):
+        return value.attrs.changes if isinstance(value.attrs, Attrs) else 0
+    return sum(map(_changes_in, value)) if type(value) is list else 0

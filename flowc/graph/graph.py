@@ -73,7 +73,7 @@ class Graph:
         self.control_flow_context: ControlFlowContext | None = None
         self.collections: dict[Any, list[Any]] = {}
         self.host_functions: list[Any] = []  # kept for the nodes that hold their tokens
-        self.edits = 0  # grows with every change of what operations take
+        self.edits = 0  # grows with every change of what operations take or are known to give
         self._ops: dict[str, Operation] = {}
         self._finalized = False
         self._unfeedable: set[Tensor] = set()

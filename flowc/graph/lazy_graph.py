@@ -54,17 +54,33 @@ def _touch(graph: UntouchedGraph) -> None:
         for op in found.get_operations():
             op.graph = graph
         graph.__dict__.update(found.__dict__)
-        graph.__dict__["as_read"] = found.version, found.edits
+        graph.__dict__["as_read"] = _content(graph)
         object.__setattr__(graph, "__class__", Graph)
         del graph.__dict__["read"]  # the rest stays for a thread that is about to ask for it
 
 
+def comes_from_files(graph: Graph) -> bool:
+    """Whether a graph was loaded from files, changed since or not."""
+    return "state" in graph.__dict__
+
+
 def files_of(graph: Graph) -> tuple[str, Callable[[], str | None]] | None:
     """The state of the files that a graph was loaded from, and what gives that of now: as long as
-    the graph is what they say, whoever looked at it. None for any other graph."""
+    the graph is what they say, whoever looked at it. None for any other graph. A graph that was
+    read is looked through."""
+    if not comes_from_files(graph):
+        return None
     held = graph.__dict__
-    changed = type(graph) is not UntouchedGraph and held.get("as_read") != (
-        graph.version,
-        graph.edits,
-    )
-    return None if changed else (held["state"], held["state_now"])
+    as_read = type(graph) is UntouchedGraph or held["as_read"] == _content(graph)
+    return (held["state"], held["state_now"]) if as_read else None
+
+
+def _content(graph: Graph) -> object:
+    """What stays equal as long as nobody changes anything that a run of the graph depends on."""
+    ops = graph.get_operations()
+    functions = tuple(graph.functions.values())
+    bodies = [f.body for f in functions if "body" in f.__dict__]  # of those that were read
+    attrs = [op.attrs for op in ops] + [f.attrs for f in functions]
+    attrs += [node.attrs for body in bodies for node in body.nodes]
+    names, types = tuple([op.name for op in ops]), tuple([op.type for op in ops])
+    return hash((names, types)), graph.edits, sum([a.changes for a in attrs]), functions

@@ -143,6 +143,7 @@ class Tensor(Operators, Referable):
         if not mine.is_compatible_with(given):
             raise ValueError(_contradiction(mine, given))
         self._shape = mine.merge_with(given)
+        self.op.graph.edits += 1
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """The tensor's value, run in `session` or the default one. Raises `ValueError` where there

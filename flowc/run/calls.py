@@ -345,7 +345,9 @@ class _SideBySide:
     def _wait_for_one(self, segments: Sequence[Segment]) -> None:
         """Lets these wait beside those that do already, until one of them has run."""
         # Late: hardly any run waits.
-        from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+        from concurrent.futures import FIRST_COMPLETED, wait
+
+        from flowc.codegen.worker_threads import in_thread
 
         if len(segments) == 1 and not self._waiting:
             segment = segments[0]
@@ -353,10 +355,10 @@ class _SideBySide:
             self._finish(segment, self._run_segment(segment, given, self._run))
             return
         for segment in segments:
-            # A thread more than others have: none of them waits for a place.
-            thread = self._open.enter_context(ThreadPoolExecutor(1))
             given = _given(self._found, segment)
-            self._waiting[thread.submit(self._run_segment, segment, given, self._run)] = segment
+            thread, future = in_thread("flowc-step", self._run_segment, segment, given, self._run)
+            self._open.callback(thread.join)
+            self._waiting[future] = segment
         for future in wait(self._waiting, return_when=FIRST_COMPLETED).done:
             self._finish(self._waiting.pop(future), future.result())
 

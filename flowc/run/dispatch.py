@@ -16,7 +16,7 @@ import numpy as np
 
 from flowc.errors import NegativeSizeError
 from flowc.graph import Tensor
-from flowc.graph.lazy_graph import files_of
+from flowc.graph.lazy_graph import comes_from_files
 from flowc.ir.host_run import HostRun
 from flowc.run.calls import (
     PlainCall,
@@ -230,7 +230,7 @@ class Dispatcher:
     def _request(self, fetches: Any, feeds: Any) -> Request | None:
         """The request to a model, by which the program index may find a program without reading
         the graph; None where its answer depends on more than the model's files."""
-        if self._variables.version or files_of(self._graph) is None:
+        if self._variables.version or not comes_from_files(self._graph):
             return None
         from flowc.cache.program_index import request_of  # late: most graphs come from no files
 

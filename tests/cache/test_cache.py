@@ -23,7 +23,7 @@ from tensor_types import tensor_type
 from flowc import compiler
 from flowc.cache import store as cache
 from flowc.cache.disk import DiskCache, evict
-from flowc.cache.entry import MAGIC, PREFIX, read_entry, write_entry
+from flowc.cache.entry import MAGIC, PREFIX, fill_entry, open_entry, read_entry
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.codegen.link.image import MAGIC as IMAGE
 from flowc.compiler import load_executable
@@ -281,7 +281,8 @@ def test_every_byte_is_guarded(tmp_path: Path) -> None:
         (b"object one", b"two"), [(0, weights)], ProgramMetadata(weights_bytes=64), b"rt"
     )
     path = tmp_path / "entry"
-    write_entry(path, "key", program)
+    with open_entry(path) as file:
+        fill_entry(file, "key", program)
     good = path.read_bytes()
     places = [*range(400), *range(400, len(good), 97), *range(len(good) - 64, len(good))]
     for place in places:
@@ -296,7 +297,8 @@ def test_every_byte_is_guarded(tmp_path: Path) -> None:
 
 def test_an_entry_of_another_key_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "entry"
-    write_entry(path, "mine", CompiledProgram((b"o",), [], ProgramMetadata()))
+    with open_entry(path) as file:
+        fill_entry(file, "mine", CompiledProgram((b"o",), [], ProgramMetadata()))
     assert read_entry(path, "mine") is not None
     assert read_entry(path, "yours") is None and not path.exists()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flowc.cache.entry import MAPPED, read_entry, write_entry
+from flowc.cache.entry import MAPPED, fill_entry, open_entry, read_entry
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 
 COUNT = 10_000 if "FLOWC_FUZZ" in os.environ else 500
@@ -48,7 +48,8 @@ def test_fuzz_no_damage_is_taken_for_a_program(
     weights = random.integers(0, 256, 5000, np.uint8)
     metadata = ProgramMetadata(name="m", weights_bytes=weights.nbytes)
     path = tmp_path / "entry"
-    write_entry(path, "key", CompiledProgram(objects, [(0, weights)], metadata, b"runtime"))
+    with open_entry(path) as file:
+        fill_entry(file, "key", CompiledProgram(objects, [(0, weights)], metadata, b"runtime"))
     good = path.read_bytes()
     misses = 0
     with caplog.at_level("ERROR", "flowc"):
@@ -67,7 +68,8 @@ def test_weights_of_a_large_entry_are_mapped_and_outlive_its_place(tmp_path: Pat
     weights = np.arange(MAPPED, dtype=np.uint8)
     metadata = ProgramMetadata(name="m", weights_bytes=weights.nbytes)
     path = tmp_path / "entry"
-    write_entry(path, "key", CompiledProgram((b"object",), [(0, weights)], metadata, b"runtime"))
+    with open_entry(path) as file:
+        fill_entry(file, "key", CompiledProgram((b"object",), [(0, weights)], metadata, b"runtime"))
     found = read_entry(path, "key")
     assert found is not None
     image = found.weights_image()
@@ -78,7 +80,10 @@ def test_weights_of_a_large_entry_are_mapped_and_outlive_its_place(tmp_path: Pat
     assert first <= start and start + image.nbytes <= last
     assert line.split()[1] == "r--s"
     assert start % 64 == 0 and not image.flags.writeable
-    write_entry(path, "key", CompiledProgram((b"other",), [(0, 0 * weights)], metadata, b"runtime"))
+    with open_entry(path) as file:
+        fill_entry(
+            file, "key", CompiledProgram((b"other",), [(0, 0 * weights)], metadata, b"runtime")
+        )
     path.unlink()
     np.testing.assert_array_equal(image, weights)
 
@@ -87,7 +92,8 @@ def test_what_was_read_stays_whatever_happens_to_the_entry(tmp_path: Path) -> No
     weights = np.arange(1 << 18, dtype=np.uint8)
     metadata = ProgramMetadata(name="m", weights_bytes=weights.nbytes)
     path = tmp_path / "entry"
-    write_entry(path, "key", CompiledProgram((b"object",), [(0, weights)], metadata, b"runtime"))
+    with open_entry(path) as file:
+        fill_entry(file, "key", CompiledProgram((b"object",), [(0, weights)], metadata, b"runtime"))
     found = read_entry(path, "key")
     assert found is not None
     with path.open("r+b") as file:

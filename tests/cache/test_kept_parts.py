@@ -59,6 +59,19 @@ def test_a_child_makes_parts_that_its_parent_was_making(tmp_path: Path) -> None:
     assert cache._lock is not lock and not cache.making
 
 
+def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
+    """Entries that are being written stay."""
+    left = tmp_path / "ab" / ".cdef.flowc-x1y2z3_4"
+    left.parent.mkdir()
+    left.write_bytes(b"half")
+    write = DiskCache(tmp_path).opened("98765")
+    DiskCache(tmp_path).store(KEY, small())  # the first of this process, which looks round
+    assert not left.exists()
+    write(small())
+    assert {p.parent.name for p in tmp_path.rglob("*.flowc")} == {KEY[:2], "98"}
+    assert not list(tmp_path.rglob(".*"))
+
+
 def test_entries_that_vanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process removes an entry between two looks at it."""
     disk = DiskCache(tmp_path)

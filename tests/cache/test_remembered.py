@@ -7,9 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 
 import flowc as tf
 from flowc import dtypes
@@ -21,6 +23,7 @@ from flowc.graph import Graph
 from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.importer import load_graph, read_model
 from flowc.options import Options
+from flowc.proto.graph_pb2 import GraphDef
 from flowc.run.session import Session
 
 X = np.array([1.0, -2.0], np.float32)
@@ -128,6 +131,84 @@ def test_a_graph_that_changed_since_it_was_read_teaches_nothing(
     assert session.run("y:0", {"x:0": X[:1]}).tolist() == [9]
     assert run(model, {"x:0": X[:1]}).tolist() == [3]
     assert len(reads) == 2
+
+
+def set_factor(graph: Graph) -> None:
+    graph.get_operation_by_name("c").attrs["value"] = np.float32(9)
+
+
+def set_type(graph: Graph) -> None:
+    graph.get_operation_by_name("y").type = "Pow"
+
+
+def set_function_factor(graph: Graph) -> None:
+    (node,) = (n for n in graph.functions["triple"].body.nodes if n.type == "Const")
+    node.attrs["value"] = np.float32(9)
+
+
+def set_shape(graph: Graph) -> None:
+    graph.get_tensor_by_name("x:0").set_shape([1])
+
+
+CALL = """
+library { function {
+  signature {
+    name: "triple"
+    input_arg { name: "v" type: DT_FLOAT }
+    output_arg { name: "out" type: DT_FLOAT }
+  }
+  node_def { name: "k" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+    attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 3 } } } }
+  node_def { name: "m" op: "Mul" input: "v" input: "k:output:0"
+    attr { key: "T" value { type: DT_FLOAT } } }
+  ret { key: "out" value: "m:z:0" }
+} }
+node { name: "z" op: "triple" input: "x" }
+"""
+
+
+@pytest.mark.parametrize("change", [set_factor, set_type, set_function_factor, set_shape])
+def test_what_is_changed_by_hand_is_not_what_the_files_say(
+    model: Path, change: Callable[[Graph], None]
+) -> None:
+    """Neither is such a graph answered by the files' program, nor do they learn of its own."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        tf.multiply(x, tf.constant(3.0, name="c"), name="y")
+    definition = graph.as_graph_def()
+    definition.MergeFrom(text_format.Parse(CALL, GraphDef()))
+    model.write_bytes(definition.SerializeToString())
+
+    def all_of(given: Graph) -> list[Any]:
+        session = Session(graph=given)
+        found: list[Any] = []
+        for x in (X, X[:1]):
+            try:
+                found.append([a.tolist() for a in session.run(["y:0", "z:0"], {"x:0": x})])
+            except ValueError:  # a shape that is not fed any more
+                found.append(None)
+        return found
+
+    once = all_of(load_graph(model))
+    changed = load_graph(model)
+    change(changed)
+    twice = all_of(changed)
+    fresh = tf.Graph()
+    with fresh.as_default():
+        tf.import_graph_def(definition, name="")
+    change(fresh)
+    assert once == [[[3, -6]] * 2, [[3]] * 2]
+    assert twice == all_of(fresh) != once
+    assert all_of(load_graph(model)) == once
+
+
+def test_a_graph_that_was_looked_at_is_what_the_files_say(model: Path) -> None:
+    run(model)
+    graph = load_graph(model)
+    for op in graph.get_operations():
+        assert dict(op.attrs) and op.node_def and op.outputs
+    request = program_index.request_of(graph, "y:0", {"x:0": X}, Options())
+    assert request is not None and request.executable(1, {}) is not None
 
 
 def test_a_model_remembers_so_many_requests(

@@ -3,14 +3,17 @@ process ends only when it is on disk."""
 
 from __future__ import annotations
 
+import errno
+import shutil
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
-from flowc.cache import store
+from flowc.cache import disk, store
 from flowc.cache.disk import DiskCache
 from flowc.cache.store import STORED_AT_ONCE, find_program
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
@@ -29,13 +32,13 @@ def no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
 def writing(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Entries are written when this is set."""
     allowed = threading.Event()
-    original = DiskCache.store
+    original = disk.fill_entry
 
-    def waiting(disk: DiskCache, key: str, program: CompiledProgram) -> None:
+    def waiting(file: BinaryIO, key: str, program: CompiledProgram) -> None:
         allowed.wait(60)
-        original(disk, key, program)
+        original(file, key, program)
 
-    monkeypatch.setattr(DiskCache, "store", waiting)
+    monkeypatch.setattr(disk, "fill_entry", waiting)
     return allowed
 
 
@@ -76,13 +79,13 @@ def test_who_asks_meanwhile_gets_what_is_stored(tmp_path: Path, writing: threadi
 
 def test_few_weights_are_stored_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored: list[threading.Thread] = []
-    original = DiskCache.store
+    original = disk.fill_entry
 
-    def noted(disk: DiskCache, key: str, program: CompiledProgram) -> None:
+    def noted(file: BinaryIO, key: str, program: CompiledProgram) -> None:
         stored.append(threading.current_thread())
-        original(disk, key, program)
+        original(file, key, program)
 
-    monkeypatch.setattr(DiskCache, "store", noted)
+    monkeypatch.setattr(disk, "fill_entry", noted)
     find_program(tmp_path, KEY, lambda: program(STORED_AT_ONCE - 1))
     assert stored == [threading.current_thread()]
 
@@ -100,19 +103,76 @@ def test_without_threads_it_is_stored_at_once(
     assert DiskCache(tmp_path).load(KEY) is not None
 
 
+@pytest.mark.parametrize("when", ["before it is written", "while it is written"])
+def test_a_folder_that_is_removed_behind_the_first_run(
+    when: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    writing: threading.Event,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nobody is warned, and nothing of it comes back."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    removed = threading.Event()
+
+    def removing(file: BinaryIO, *_: object) -> None:
+        file.write(b"some")
+        file.flush()
+        if when.startswith("while"):
+            shutil.rmtree(folder)
+        removed.set()
+
+    if when.startswith("while"):
+        monkeypatch.setattr(disk, "fill_entry", removing)
+    find_program(folder, KEY, lambda: program(LARGE))
+    if when.startswith("before"):
+        shutil.rmtree(folder)
+    writing.set()
+    finish_storing()
+    assert not list(tmp_path.iterdir())
+    assert not caplog.records
+    assert removed.is_set() == when.startswith("while")
+
+
+def test_the_place_of_an_entry_is_made_before_the_first_run(
+    tmp_path: Path, writing: threading.Event
+) -> None:
+    """Who removes the folder afterwards finds all that there is to remove."""
+    find_program(tmp_path, KEY, lambda: program(LARGE))
+    before = sorted(tmp_path.rglob("*"))
+    writing.set()
+    finish_storing()
+    after = sorted(tmp_path.rglob("*"))
+    assert len(before) == len(after) and {p.parent for p in before} == {p.parent for p in after}
+
+
+def test_a_disk_that_is_full_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(disk, "fill_entry", full)
+    find_program(tmp_path, KEY, lambda: program(LARGE))
+    finish_storing()
+    assert [r.levelname for r in caplog.records] == ["WARNING"]
+    assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == [f"{KEY[:2]}.lock"]
+
+
 CHILD = """
 import sys
 from pathlib import Path
 import numpy as np
 import flowc as tf
-from flowc.cache.disk import DiskCache
+from flowc.cache import disk
 
-stored, original = [], DiskCache.store
-def noted(disk, key, program):
+stored, original = [], disk.fill_entry
+def noted(file, key, program):
     if program.metadata.weights_bytes:
         stored.append(key)
-    original(disk, key, program)
-DiskCache.store = noted
+    original(file, key, program)
+disk.fill_entry = noted
 
 x = tf.placeholder(tf.float32, [1, 1200])
 y = tf.matmul(x, tf.constant(np.ones((1200, 1200), np.float32)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,3 +60,23 @@ def test_what_cannot_be_written_is_logged(tmp_path: Path, caplog: pytest.LogCapt
         Notes(tmp_path / "file").add("a", {"x": "1"})
     (said,) = (record.getMessage() for record in caplog.records)
     assert said.startswith("cannot write the note: ") and said.count(str(tmp_path / "file")) == 1
+
+
+def test_other_processes_remove_notes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One, or all of them with the folder: nobody is warned."""
+    notes = Notes(tmp_path / "notes")
+    notes.add("a", {"x": "1"})
+    (tmp_path / "notes" / "gone.json").symlink_to(tmp_path / "nowhere")
+    notes.add("b", {"x": "2"})
+    assert notes.read("b") == {"x": "2"}
+    mkdir = Path.mkdir
+
+    def removed(path: Path, **settings: Any) -> None:
+        mkdir(path, **settings)
+        shutil.rmtree(path)
+
+    monkeypatch.setattr(Path, "mkdir", removed)
+    notes.add("c", {"x": "3"})
+    assert not list(tmp_path.iterdir()) and not caplog.records

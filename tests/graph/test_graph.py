@@ -308,6 +308,20 @@ def test_attrs_are_written_as_the_record_declares_them() -> None:
         _ = holder.node_def
 
 
+def test_only_setting_an_attr_changes_it() -> None:
+    sizes = [1, 2, 2, 1]
+    attrs = Attrs({"ksize": [1, 1, 1, 1], "f": FunctionRef("f", Attrs({"T": F32}))})
+    attrs["ksize"] = sizes
+    before = attrs.changes
+    sizes[1] = 7
+    attrs["ksize"][1] = 7
+    assert attrs["ksize"] == [1, 2, 2, 1] and attrs.changes == before
+    attrs["ksize"] = [1, 7, 2, 1]
+    attrs["f"].attrs["T"] = F32
+    del attrs["f"].attrs["T"]
+    assert attrs["ksize"] == [1, 7, 2, 1] and attrs.changes == before + 3
+
+
 def test_export_of_a_function() -> None:
     body = FunctionBody(
         (BodyNode("m", "Mul", (("arg", 0), ("arg", 1)), (), Attrs({"T": F32})),

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -73,13 +73,19 @@ class Native:
         self.many = self._function("many", None, p, n, n, n, n)
         self.begin = self._function("flowc_run_begin", None, n, n)
         self.end = self._function("flowc_run_end", None, n)
-        self.stop = self._function("flowc_pool_stop", None)
+        self._stop = self._function("flowc_pool_stop", None)
         self.acquire = self._function("flowc_arena_acquire", p, n)
         self.release = self._function("flowc_arena_release", None, p)
         self.clear = self._function("flowc_arena_clear", None)
 
     def _function(self, name: str, result: Any, *args: Any) -> Any:
         return ctypes.CFUNCTYPE(result, *args)(self.engine.get_function_address(name))
+
+    def stop(self) -> None:
+        """Ends the workers, and waits until the system lists them no more: it does so for a moment
+        after they were joined, on a busy machine a longer one."""
+        self._stop()
+        assert _settles(lambda: not _worker_switches())
 
     def count(self, total: int, grain: int, threads: int, times: int) -> np.ndarray[Any, Any]:
         """Runs the jobs and checks them; gives how many ranges each worker computed."""
@@ -141,24 +147,21 @@ def test_many_threads_at_once(native: Native) -> None:
     assert not failures
 
 
-def _tasks_settle_at(count: int) -> bool:
-    """Whether that many threads are left: the system lists a joined one for some microseconds."""
-    for _ in range(200):
-        if len(os.listdir("/proc/self/task")) == count:
+def _settles(state: Callable[[], bool]) -> bool:
+    """Whether it gets there."""
+    for _ in range(6000):
+        if state():
             return True
-        time.sleep(0.005)
+        time.sleep(0.01)
     return False
 
 
 def test_stop_joins_all_workers_and_the_pool_starts_again(native: Native) -> None:
     native.stop()
-    time.sleep(0.05)
-    before = len(os.listdir("/proc/self/task"))
     for _ in range(10):
         native.count(100, 1, 4, 3)
-        assert len(os.listdir("/proc/self/task")) == before + 3
+        assert len(_worker_switches()) == 3
         native.stop()
-        assert _tasks_settle_at(before)
 
 
 def test_chunks_are_large_first_and_small_at_the_end(native: Native) -> None:
@@ -197,8 +200,11 @@ def _worker_switches() -> dict[str, int]:
     """How often each of the pool's threads slept."""
     found = {}
     for task in set(os.listdir("/proc/self/task")) - OTHERS:
-        with open(f"/proc/self/task/{task}/status") as file:
-            lines = dict(row.split(":", 1) for row in file if ":" in row)
+        try:
+            with open(f"/proc/self/task/{task}/status") as file:
+                lines = dict(row.split(":", 1) for row in file if ":" in row)
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended meanwhile
         # They have signals blocked that Python's threads have not.
         if int(lines["SigBlk"], 16) & 1 << (2 - 1):
             found[task] = int(lines["voluntary_ctxt_switches"])
@@ -207,16 +213,17 @@ def _worker_switches() -> dict[str, int]:
 
 def _all_sleep() -> bool:
     """Whether all workers are asleep, or get there: those that are do not sleep once more."""
-    for _ in range(1000):
+
+    def sleeping() -> bool:
         before = _worker_switches()
         time.sleep(0.01)
         states = []
         for task in before:
             with open(f"/proc/self/task/{task}/stat") as file:
                 states.append(file.read().rsplit(")", 1)[1].split()[0])
-        if _worker_switches() == before and set(states) == {"S"}:
-            return True
-    return False
+        return _worker_switches() == before and set(states) == {"S"}
+
+    return _settles(sleeping)
 
 
 def test_a_small_job_wakes_nobody_and_starts_nobody(native: Native) -> None:
@@ -245,11 +252,8 @@ def test_workers_sleep_in_a_long_run_and_wake_when_one_begins(native: Native) ->
     before = _worker_switches()
     native.begin(4, 3)
     native.end(4)
-    for _ in range(1000):
-        if sum(_worker_switches().values()) >= sum(before.values()) + 3:
-            return
-        time.sleep(0.01)
-    raise AssertionError("nobody woke")
+    all_woke = sum(before.values()) + 3
+    assert _settles(lambda: sum(_worker_switches().values()) >= all_woke)
 
 
 def test_a_forked_child_has_its_own_pool(native: Native) -> None:
@@ -262,7 +266,7 @@ def test_a_forked_child_has_its_own_pool(native: Native) -> None:
                 native.count(64, 1, 4, 20)
                 ok = len(os.listdir("/proc/self/task")) == 4
                 native.stop()
-                ok = ok and _tasks_settle_at(1)
+                ok = ok and _settles(lambda: len(os.listdir("/proc/self/task")) == 1)
             finally:
                 os._exit(0 if ok else 1)
         assert os.waitpid(child, 0)[1] == 0

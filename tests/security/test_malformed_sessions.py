@@ -250,6 +250,22 @@ def test_numbers_in_the_file_of_a_table(
             assert session.run(table.lookup(tf.constant(["a"]))).tolist() == [expected]
 
 
+@pytest.mark.parametrize("delimiter", ["", "ab", "\u00e4"])
+def test_a_delimiter_that_is_no_character(tmp_path: Path, delimiter: str) -> None:
+    """Also where the columns are not asked for."""
+    (tmp_path / "words.txt").write_text("a\nb\n")
+    with tf.Graph().as_default(), tf.Session() as session:
+        start = r.InitializeTableFromTextFileV2(
+            table_handle=r.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64),
+            filename=str(tmp_path / "words.txt"),
+            key_index=-2,
+            value_index=-1,
+            delimiter=delimiter,
+        )
+        with pytest.raises(InvalidArgumentError, match="delimiter should be only 1 char"):
+            session.run(start)
+
+
 def test_line_numbers_beyond_64_bits(tmp_path: Path) -> None:
     """They wrap, as in TensorFlow."""
     (tmp_path / "words.txt").write_text("a\nb\n")

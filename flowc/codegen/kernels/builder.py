@@ -150,12 +150,17 @@ class NestBuilder:
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """The value made before for this key in a block still open, or a new one."""
+        made = self.known(key)
+        if made is None:
+            made = self.scopes[-1][key] = make()
+        return made
+
+    def known(self, key: Any) -> Any:
+        """The value made before for this key in a block still open, or None."""
         for scope in reversed(self.scopes):
             if key in scope:
                 return scope[key]
-        made = make()
-        self.scopes[-1][key] = made
-        return made
+        return None
 
     # -- sizes and indices
 

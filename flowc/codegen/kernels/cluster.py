@@ -104,7 +104,27 @@ class ClusterLowering:
                     node=value.node.name,
                 )
             return known[1]
-        return self.nest.remember(("element", value, index), lambda: self._element(value, index))
+        key = ("element", value, index)
+        if self.k.guard is None:
+            return self.nest.remember(key, lambda: self._element(value, index))
+        return self._under_guard(key, lambda: self._element(value, index))
+
+    def _under_guard(self, key: tuple[object, ...], make: Callable[[], Scalar]) -> Scalar:
+        """What is known without a guard, or under this one, or is made now: it is known under this
+        guard alone, where it asks for it."""
+        k, nest, own = self.k, self.nest, (*key, self.k.guard)
+        found = nest.known(key)
+        if found is not None:
+            return found
+        found = nest.known(own)
+        if found is not None:
+            k.asks_for_guard = True
+            return found
+        before, k.asks_for_guard = k.asks_for_guard, False
+        found = make()
+        nest.remember(own if k.asks_for_guard else key, lambda: found)
+        k.asks_for_guard |= before
+        return found
 
     def _element(self, value: Value, index: tuple[Dim, ...]) -> Scalar:
         if value in self.names:
@@ -174,11 +194,13 @@ class ClusterLowering:
                 condition = nest.let(both(condition, where))
             return self._load_where(condition, value, address, otherwise)
         safe = tuple(self._clamped(i, size, condition) for i, size in zip(index, value.dims))
-        outer = self.k.guard
+        outer, asked = self.k.guard, self.k.asks_for_guard
         if safe != index:  # else it is the element that others ask for without a condition
             self.k.guard = condition if outer is None else nest.let(both(outer, condition))
         inner = self.element(value, safe)
         self.k.guard = outer
+        if outer is None:  # what is chosen holds everywhere
+            self.k.asks_for_guard = asked
         return nest.let(Apply("select", (condition, inner, otherwise), inner.dtype))
 
     def _there(self, value: Value, address: Dim) -> Name | None:
@@ -187,8 +209,9 @@ class ClusterLowering:
         if all(is_nonnegative(d - 1) for d in value.dims):
             return None
         found = self._right_where(address)
-        if self.k.guard is not None:
-            found.append(self.k.guard)
+        guard = self.k.guard_asked_for()
+        if guard is not None:
+            found.append(guard)
         return self._all(found) if found else None
 
     def _right_where(self, index: Dim) -> list[Name]:

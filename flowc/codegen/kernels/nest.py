@@ -285,6 +285,11 @@ def statements_within(body: Sequence[Statement]) -> Iterator[Statement]:
             stack.extend(reversed(block))
 
 
+def names_made_within(body: Sequence[Statement]) -> set[str]:
+    """The names that statements of a block and of the blocks in it give to values."""
+    return {s.name for s in statements_within(body) if isinstance(s, Let | Declare)}
+
+
 def expressions_of(statement: Statement) -> tuple[Expression, ...]:
     """What a statement itself evaluates, without what is inside."""
     match statement:

@@ -16,6 +16,7 @@ from flowc.codegen.kernels.builder import (
     INLINE_SIZES,
     LOCAL,
     compare,
+    has_local,
     int_name,
     int_number,
     int_op,
@@ -148,7 +149,7 @@ class _RowsInLanes:
             distance, step = factors.get(_ROW, 0), factors.get(_COLUMN, 0)
             rest = substitute(read.address, {_ROW: 0, _COLUMN: 0})
             linear = rest + symbol(_ROW.name) * distance + symbol(_COLUMN.name) * step
-            if linear != read.address:
+            if linear != read.address or has_local(rest):
                 return None
             if step == 1 and isinstance(distance, int) and distance >= self.row:
                 found[read] = distance, rest
@@ -317,12 +318,13 @@ class _RowsInLanes:
         c.rows.clear()
 
     def _recall(self, stage: int, wanted: Sequence[Value]) -> None:
-        """Of what was computed in stages before, what these values follow from."""
+        """Of what was computed in stages before, what these values follow from beside what is at
+        hand."""
         r, nest = self.r, self.r.c.nest
         known = {n.output: self._total("total", n) for n in r.reductions if self.stages[n] < stage}
         known |= {v: self._of_row(v) for v in self.of_rows if self.stages[v.node] <= stage}
         kept = {v: self.places[v] for v in self.cached if self.stages[v.node] < stage}
-        stack, seen = list(wanted), set(wanted)
+        stack, seen = list(wanted), {*wanted, *r.c.rows}
         while stack:
             value = stack.pop()
             buffer = known.get(value) or kept.get(value)

@@ -45,13 +45,15 @@ class KernelScalars:
     """The ScalarBuilder that builds nests. `loader(operand, index)` gives elements of the
     current node's inputs; cluster.py sets it for the node that is being lowered. `conditions` are
     the ranges that are asked for. `guard`: under which condition what is computed will be used, and
-    may fail the run. `tells_places`: a fault says where the wrong index stands."""
+    may fail the run; `asks_for_guard`: whether something asked for it, so that what was computed is
+    of no use elsewhere. `tells_places`: a fault says where the wrong index stands."""
 
     def __init__(self, nest: NestBuilder) -> None:
         self.nest = nest
         self.operand_types: tuple[DType, ...] = ()
         self.conditions: list[Condition] = []
         self.guard: Name | None = None
+        self.asks_for_guard = False
         self.tells_places = True
         self.loader: Callable[[int, tuple[Dim, ...]], Scalar] | None = None
         self.guarded_loader: Callable[[Name, int, tuple[Dim, ...], Scalar], Scalar] | None = None
@@ -202,6 +204,11 @@ class KernelScalars:
 
     # -- views
 
+    def guard_asked_for(self) -> Name | None:
+        if self.guard is not None:
+            self.asks_for_guard = True
+        return self.guard
+
     def load(self, operand: int, index: tuple[Dim, ...]) -> Scalar:
         assert self.loader is not None
         return self.loader(operand, index)
@@ -228,7 +235,7 @@ class KernelScalars:
     def checked_index(
         self, x: Scalar, extent: Dim, message: str, place: tuple[Dim, ...] = ()
     ) -> Dim:
-        key = ("checked", x, extent, message, place, self.guard)
+        key = ("checked", x, extent, message, place, self.guard_asked_for())
         name = self.nest.remember(key, lambda: self._checked(x, extent, message, place))
         return symbol(LOCAL + name, extent)
 
@@ -253,7 +260,8 @@ class KernelScalars:
     def check(self, condition: Scalar, message: str) -> None:
         fault = self._fault(message)
         fails = negation(condition)
-        with self.nest.when(fails if self.guard is None else both(self.guard, fails)):
+        guard = self.guard_asked_for()
+        with self.nest.when(fails if guard is None else both(guard, fails)):
             self.nest.store("status", int_number(0), fault)
 
     def _fault(self, message: str) -> Any:

@@ -43,6 +43,7 @@ def shared_tile(
     reads."""
     nest = c.nest
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
+    probe.nest.counter = nest.counter  # what it makes has not the names of indices around
     store(probe, row, column)
     turned = turned_reads(probe)
     nest.named("top", int_sum((SIDE, names[0])))

@@ -31,6 +31,7 @@ from flowc.codegen.kernels.nest import (
     Load,
     Name,
     Store,
+    names_made_within,
 )
 from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim, Symbol, substitute, symbol, symbols_of
@@ -73,6 +74,7 @@ def tile_loops(
     start, end = stretch
     rows = end - start
     row, column = symbol(ROW, rows) + start, symbol(COLUMN, columns)
+    probe.nest.counter = nest.counter  # what it makes has not the names of indices around
     store(probe, row, column)
     turned = turned_reads(probe)
     widths = _widths(columns, choices) if turned else []
@@ -225,15 +227,19 @@ def _target_of(probe: ClusterLowering, turned: Sequence[_Turned]) -> _Moved | No
 
 
 def turned_reads(probe: ClusterLowering) -> list[_Turned]:
-    """The reads whose address is `column*distance + row + what neither is in`, in all of a tile."""
+    """The reads whose address is `column*distance + row + what neither is in`, where this is known
+    before any element is computed: a tile is read at once."""
     found = []
+    made = {Symbol(LOCAL + name) for name in names_made_within(probe.nest.body)}
     for read in dict.fromkeys(probe.reads):
-        if read.dtype.is_complex or not probe.clamped.keys().isdisjoint(symbols_of(read.address)):
+        if read.dtype.is_complex:
             continue
         row, column = Symbol(ROW), Symbol(COLUMN)
         factors = linear_factors(read.address)
         distance = factors.get(column, 0)
         if distance in (0, 1) or factors.get(row) != 1:
+            continue
+        if not made.isdisjoint(symbols_of(read.address)):
             continue
         rest = substitute(read.address, {row: 0, column: 0})
         if rest + symbol(ROW) + symbol(COLUMN) * distance != read.address:

@@ -129,6 +129,8 @@ def _initialize_from_file(
     delimiter: str,
     offset: int,
 ) -> None:
+    if len(delimiter.encode("utf-8", "surrogateescape")) != 1:
+        raise InvalidArgumentError("delimiter should be only 1 char")
     if path.size != 1:
         raise InvalidArgumentError(
             f"filename should be a single string, but got {list(path.shape)}"

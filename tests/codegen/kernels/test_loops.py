@@ -248,6 +248,45 @@ def test_whole_tiles_have_no_code_for_edges(shape: tuple[int, int], has_edges: b
     assert ("for row in" in source or "x0[" in source) == has_edges
 
 
+@pytest.mark.parametrize("count", [(), (7,), (1,)])
+def test_rows_that_the_run_chooses_are_turned_or_folded(count: tuple[int, ...]) -> None:
+    """Where they are is computed with each element: no tile is read before."""
+    rows = arrays(dtypes.f32, (5, 64, 24))[0]
+    chosen = np.resize(np.array([3, 0, 4], np.int32), count)
+    order = np.roll(np.arange(2 + len(count)), 1).astype(np.int32)
+    last = np.array([1 + len(count)], np.int32)
+
+    def taken(b: Builder, x: Any, k: Any) -> Any:
+        return b.gather(x, k, np.int32(0))
+
+    def largest(b: Builder, x: Any, k: Any) -> Any:
+        found = taken(b, x, k)
+        return b.sub(found, b.max(found, last, keep_dims=True))
+
+    check(
+        lambda b, x, k: b.neg(b.transpose(taken(b, x, k), order)),
+        lambda x, k: -x[k].transpose(order),
+        [rows, chosen],
+    )
+    check(largest, lambda x, k: x[k] - x[k].max(-1, keepdims=True), [rows, chosen])
+
+
+def test_what_is_read_for_one_part_is_read_for_others_too() -> None:
+    """Nothing is read of what may have no elements where it is not asked for: parts of a result
+    that have the same elements ask for them each."""
+    n = symbol("n")
+
+    def folded(b: Builder, x: Any) -> Any:
+        row = b.reshape(b.neg(x), b.sizes((1, *x.dims)))
+        return b.max(b.concat(row, row, np.int32(0)), np.array([1], np.int32))
+
+    program, _ = compiled(folded, [(dtypes.f32, (n,))])
+    for size in (3, 1, 40, 0):
+        x = np.linspace(1, 2, size, dtype=np.float32)
+        expected = [-x[0] if size else -np.inf] * 2
+        np.testing.assert_array_equal(program.run([x])[0], expected)
+
+
 def test_branches_that_meet_are_one_kernel() -> None:
     def chain(b: Any, x: Any) -> Any:
         left = b.tanh(b.add(b.mul(x, 2.0), 1.0))

@@ -64,6 +64,16 @@ def test_softmax_of_short_rows(shape: tuple[int, ...], threads: int) -> None:
     np.testing.assert_allclose(program.run([x])[0], softmax(x), rtol=5e-6)
 
 
+@pytest.mark.parametrize("shape", [(300, 4), (130, 10), (65, 17)])
+def test_softmax_of_what_takes_long(shape: tuple[int, ...]) -> None:
+    """It is computed once, and kept until totals are known; these need nothing else of a row."""
+    program, text = compiled(lambda b, x: b.softmax(b.div(b.tanh(x), np.float32(0.3))), shape)
+    assert is_in_lanes(text) and "kept1" in text
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32) * 5
+    expected = softmax(np.tanh(x.astype("f8")) / 0.3)
+    np.testing.assert_allclose(program.run([x])[0], expected, rtol=2e-5)
+
+
 @pytest.mark.parametrize("dtype", [dtypes.f64, dtypes.f16])
 def test_softmax_of_short_rows_of_other_dtypes(dtype: DType) -> None:
     program, text = compiled(lambda b, x: b.softmax(x), (150, 9), dtype)
