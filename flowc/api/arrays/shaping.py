@@ -204,6 +204,8 @@ def concat(
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """n tensors of one dtype and shape as one with a new axis of size n. Raises `TypeError` for
     other dtypes, `ValueError` for other shapes and an axis outside the result."""
+    if axis == 0 and not isinstance(values, list | tuple):
+        return as_tensor(values, name=name)
     values = list(values)
     arrays = bool(values) and isinstance(values[0], np.ndarray) and values[0].ndim > 0
     if axis == 0 and not arrays:  # arrays keep their dtypes, which must agree

@@ -54,6 +54,18 @@ class SparseTensor(ValuesAtIndices, OwnProduct):
         pairs[1].assert_is_compatible_with(rank[0])
         self._static = TensorShape(elements_as_sizes(self._dense_shape))
 
+    @classmethod
+    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+        """The tensor of a value that a run gave. Raises `TypeError` for anything else."""
+        if not isinstance(sparse_tensor_value, SparseTensor | SparseTensorValue):
+            raise TypeError(
+                f"Argument sparse_tensor_value={sparse_tensor_value} is neither a SparseTensor nor "
+                "SparseTensorValue."
+            )
+        return cls(
+            sparse_tensor_value.indices, sparse_tensor_value.values, sparse_tensor_value.dense_shape
+        )
+
     @property
     def shape(self) -> TensorShape:
         """The static shape of the whole tensor."""

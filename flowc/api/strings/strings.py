@@ -11,8 +11,10 @@ from flowc.graph.building.creation import output
 
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Tensor:
     """The strings of one or several tensors, element by element, joined with `separator` between:
-    tensors of one shape, and scalars. Raises `TypeError` for tensors of another dtype,
-    `ValueError` for other shapes."""
+    tensors of one shape, and scalars. Raises `TypeError` for tensors of another dtype and for
+    what is no list, `ValueError` for other shapes."""
+    if not isinstance(inputs, list | tuple):
+        raise TypeError(f"Expected list for 'inputs' argument to 'string_join' Op, not {inputs!r}.")
     return output("StringJoin", list(inputs), name=name, separator=separator)
 
 
