@@ -7,7 +7,8 @@ Invariant: `with_components(components())` is the same value.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from flowc import dtypes
@@ -170,3 +171,16 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     found = SparseTensor(indices, values, sizes)
     found.set_shape(static)
     return found
+
+
+def over_flat_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An elementwise function of its first argument that takes ragged ones, too: its result stands
+    in their rows."""
+
+    @wraps(function)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        if args and hasattr(args[0], "with_flat_values"):
+            return args[0].with_flat_values(function(args[0].flat_values, *args[1:], **kwargs))
+        return function(*args, **kwargs)
+
+    return mapped

@@ -349,6 +349,9 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     """`t` (a tensor, or `IndexedSlices`, whose values count) with its elements no less than the
     minimum and no more than the maximum: scalars, or tensors of its dtype that broadcast to its
     shape. Raises `ValueError` where they do not."""
+    if hasattr(t, "with_flat_values"):
+        found = clip_by_value(t.flat_values, clip_value_min, clip_value_max, name)
+        return t.with_flat_values(found)
     with name_scope(name, "clip_by_value", [t]) as scope:
         tensor = as_tensor(t.values if isinstance(t, IndexedSlices) else t, name="t")
         low = output("Minimum", tensor, clip_value_max)

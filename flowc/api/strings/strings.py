@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flowc.api.framework.composites import over_flat_values
 from flowc.graph import Tensor
 from flowc.graph.building.creation import output
 
@@ -15,9 +16,13 @@ def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) ->
     what is no list, `ValueError` for other shapes."""
     if not isinstance(inputs, list | tuple):
         raise TypeError(f"Expected list for 'inputs' argument to 'string_join' Op, not {inputs!r}.")
+    ragged = next((x for x in inputs if hasattr(x, "with_flat_values")), None)
+    if ragged is not None:
+        return ragged.mapped(lambda *parts, name: join(parts, separator, name), inputs, name)
     return output("StringJoin", list(inputs), name=name, separator=separator)
 
 
+@over_flat_values
 def as_string(
     input: Any,
     precision: int = -1,

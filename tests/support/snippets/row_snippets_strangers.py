@@ -112,4 +112,13 @@ log.append([o.name for o in tf.group({"b": p, "a": [tf.constant(1)]}).control_in
 # 31_names_of_draws
 y = [tf.random.categorical([[1.0, 2.0]], 3, seed=1), tf.multinomial([[1.0, 2.0]], 3, seed=1)]; log.append([[t.name, t.op.inputs[0].name] for t in y])
 with tf.Session() as s: log.append(s.run(y))
+# 94_ragged_rows_picked_and_joined
+x = tf.ragged.constant([[1, 2], [], [3]]); deep = tf.ragged.constant([[[1], [2, 3]], [], [[4]]]); text = tf.ragged.constant([["a"], ["b", "c"]]); n = tf.placeholder(tf.int32, [None])
+picked = [tf.gather(x, [2, 0]), tf.gather(x, [[0], [2]]), tf.gather([5, 6, 7, 8], x), tf.gather(deep, [2]), tf.gather(x, n), tf.gather_nd(x, [[0], [2]]), tf.nn.embedding_lookup(tf.eye(4), x)]
+joined = [tf.concat([x, x], 0), tf.concat([x, x], 1), tf.concat([x, [[9], [8], [7]]], 1), tf.concat([x, x], -1), tf.concat([deep, deep], 0), tf.concat([deep, deep], 1), tf.concat([deep, deep], 2), tf.stack([x, x]), tf.stack([x, x], 1), tf.stack([x, x], 2), tf.ragged.stack([x, x], 1), tf.ragged.stack([deep, deep])]
+shaped = [tf.expand_dims(x, 0), tf.expand_dims(x, 1), tf.expand_dims(x, -1), tf.tile(x, [2, 1]), tf.tile(x, [1, 2]), tf.tile(x, [2, 3]), tf.tile(deep, [1, 2, 2]), tf.one_hot(x, 4)]
+mapped = [tf.strings.join([text, text], "-"), tf.strings.length(text), tf.strings.substr(text, 0, 1), tf.string_to_hash_bucket_fast(text, 10), tf.as_string(x), tf.clip_by_value(x, 2, 2), tf.strings.upper(text), tf.strings.regex_full_match(text, "[ab]"), x + [[1], [2], [3]], tf.constant([[2], [2], [2]]) * x]
+with tf.Session() as s: log.append([[v.to_list() for v in s.run(part, {n: [1, 0, 0]})] for part in (picked, joined, shaped, mapped)]); log.append(s.run([tf.gather(x, 2), tf.gather_nd(x, [[0, 1], [2, 0]]), tf.gather_nd(deep, [[0, 1, 1]])])); log.append([raises("InvalidArgumentError", "", lambda: s.run(y.flat_values, {n: [3]})) for y in (tf.gather(x, n), tf.concat([x, tf.gather(x, n)], 1))])
+d = tf.data.Dataset.range(3).map(lambda i: tf.RaggedTensor.from_row_lengths(tf.range(i), [i])).make_one_shot_iterator().get_next()
+with tf.Session() as s: log.append([s.run(d).to_list() for _ in range(3)])
 """)
