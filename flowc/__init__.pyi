@@ -1165,9 +1165,9 @@ from flowc.api.stubs.sysconfig import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 newaxis: NoneType
 def foldl(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: str | None = None) -> Any:
     """The last `a` of `a = fn(a, row)` over the rows of `elems`, from `initializer`, or from the
-    first row. Raises as `map_fn`."""
+    first row. Raises as `map_fn`, but `IndexError` for scalars."""
 def foldr(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: builtins.bool = True, swap_memory: builtins.bool = False, name: str | None = None) -> Any:
-    """`foldl` from the last row to the first. Raises as `map_fn`."""
+    """`foldl` from the last row to the first. Raises as it does, `TypeError` and `IndexError`."""
 def to_bfloat16(x: Any, name: str = 'ToBFloat16') -> Tensor:
     """`x` as bfloat16, by `cast`. Raises `TypeError` for strings."""
 def to_complex128(x: Any, name: str = 'ToComplex128') -> Tensor:
@@ -1245,25 +1245,25 @@ def disable_v2_tensorshape() -> None:
     """Nothing to do: flowc never executes eagerly. Raises nothing."""
 AUTO_REUSE: _AutoReuse
 def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
-    """TensorFlow's `ScatterAdd`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
+    """TensorFlow's `ScatterAdd`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `AttributeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
-    """TensorFlow's `ScatterDiv`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
+    """TensorFlow's `ScatterDiv`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `AttributeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
-    """TensorFlow's `ScatterMax`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
+    """TensorFlow's `ScatterMax`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `AttributeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
-    """TensorFlow's `ScatterMin`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
+    """TensorFlow's `ScatterMin`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `AttributeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
-    """TensorFlow's `ScatterMul`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
+    """TensorFlow's `ScatterMul`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `AttributeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
-    """TensorFlow's `ScatterNdAdd`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
+    """TensorFlow's `ScatterNdAdd`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `AttributeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
-    """TensorFlow's `ScatterNdSub`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
+    """TensorFlow's `ScatterNdSub`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `AttributeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = True, name: str | None = None) -> Any:
-    """TensorFlow's `ScatterNdUpdate`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
+    """TensorFlow's `ScatterNdUpdate`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `AttributeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = False, name: str | None = None) -> Any:
-    """TensorFlow's `ScatterSub`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
+    """TensorFlow's `ScatterSub`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `AttributeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: builtins.bool = True, name: str | None = None) -> Any:
-    """TensorFlow's `ScatterUpdate`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `TypeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
+    """TensorFlow's `ScatterUpdate`: changes the rows of a variable at `indices` (int32 or int64) by `updates` of its dtype, a row for each index. Returns the variable's new value. Raises `AttributeError` for what is no variable, `ValueError` for updates of another shape; a run raises `InvalidArgumentError` for an index out of range."""
 bfloat16: DType
 bool: DType
 complex128: DType

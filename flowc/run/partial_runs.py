@@ -38,6 +38,9 @@ class PartialRuns:
         """As `Session.partial_run_setup`."""
         wanted = Fetches(self._graph, fetches)
         keys = [feed_key(self._graph, key) for key in (feeds or ())]
+        both = next((key for key in keys if key in wanted.tensors), None)
+        if both is not None:
+            raise InvalidArgumentError(f"{both.name} is both fed and fetched.")
         handle = f"partial_run_{next(self._numbers)}"
         self._steps[handle] = PartialRun([*wanted.tensors], [*wanted.operations], keys)
         return handle

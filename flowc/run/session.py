@@ -343,6 +343,7 @@ class Session:
         if on_device and accept_options:
             raise ValueError("accept_options and on_device are for two functions")
         fetches = [*fetches] if type(fetches) is list else fetches
+        Fetches(self._graph, fetches)  # says what cannot be fetched
         asked = tuple(fetches) if type(fetches) is list else fetches
         known = (asked, type(fetches), *keys)  # as `run` looks for it
 

@@ -9,6 +9,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.api.arrays.shaping import broadcast_to, expand_dims, rank, reshape, shape, size, stack
 from flowc.api.framework.basics import cast, constant
+from flowc.api.framework.composites import over_flat_values
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.graph import Tensor, TensorShape
@@ -148,6 +149,7 @@ def eye(
         return output("MatrixSetDiagV3", zeros(sizes[1], dtype), diagonal, 0, name="set_diag")
 
 
+@over_flat_values
 def one_hot(
     indices: Any,
     depth: Any,

@@ -29,6 +29,9 @@ def gather(
     Raises `TypeError` for indices of another dtype, `ValueError` for an axis out of range; a run
     raises `InvalidArgumentError` for an index out of range."""
     axis = batch_dims if axis is None else axis
+    ragged = next((x for x in (params, indices) if hasattr(x, "with_flat_values")), None)
+    if ragged is not None:
+        return ragged.gathered(params, indices, axis, batch_dims)
     if isinstance(axis, int) and axis == 0 and hasattr(params, "sparse_read"):
         return params.sparse_read(indices, name=name)
     return output("GatherV2", params, indices, axis, name=name, batch_dims=batch_dims)
@@ -38,6 +41,8 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
     """Slices of `params` at the coordinates `indices` [..., depth]; the first `batch_dims` axes of
     both are batches. Raises `ValueError` for batches of indices of unknown rank, and for batches
     that differ; where only a run knows that, it raises `InvalidArgumentError`."""
+    if hasattr(params, "with_flat_values") and not batch_dims:
+        return params.gathered_nd(indices)
     if not batch_dims:
         return output("GatherNd", params, indices, name=name)
     with name_scope(name, "batch_gather_nd", [params, indices]) as scope:

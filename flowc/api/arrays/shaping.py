@@ -100,6 +100,8 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     axis = one_of(axis, "axis", dim, "dim")
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    if hasattr(input, "with_flat_values"):
+        return input.with_axis(axis)
     return output("ExpandDims", input, axis, name=name)
 
 
@@ -204,6 +206,12 @@ def concat(
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """n tensors of one dtype and shape as one with a new axis of size n. Raises `TypeError` for
     other dtypes, `ValueError` for other shapes and an axis outside the result."""
+    if isinstance(values, list | tuple):
+        ragged = next((x for x in values if hasattr(x, "with_flat_values")), None)
+        if ragged is not None:
+            return ragged.stacked(values, axis)
+    elif axis == 0:
+        return as_tensor(values, name=name)
     values = list(values)
     arrays = bool(values) and isinstance(values[0], np.ndarray) and values[0].ndim > 0
     if axis == 0 and not arrays:  # arrays keep their dtypes, which must agree
@@ -329,6 +337,8 @@ def range_list(count: int) -> list[int]:
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """`input` repeated `multiples[i]` times along dimension i. Raises `ValueError` where there is
     not one multiple for each dimension, or one is negative."""
+    if hasattr(input, "with_flat_values"):
+        return input.tiled(multiples)
     return output("Tile", input, multiples, name=name)
 
 

@@ -115,6 +115,8 @@ def switch_case(
 
     Written as conditionals, one inside the other. Raises `TypeError` and `ValueError` for what does
     not fit."""
+    if not (isinstance(branch_index, Tensor) or hasattr(branch_index, "_as_tensor")):
+        raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
     index = as_tensor(branch_index, name="branch_index")
     if index.dtype is None or index.dtype.kind not in ("int", "uint"):
         raise TypeError(f"'branch_index' must be an integer Tensor, got {index.dtype}")

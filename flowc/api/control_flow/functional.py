@@ -48,7 +48,7 @@ def map_fn(
             "does not contain any Tensors."
         )
     with name_scope(name, "map", leaves):
-        rows = _Rows(leaves)
+        rows = _Rows(leaves, ValueError)
         sources = rows.arrays()
         start = constant(0)
         kinds = (
@@ -95,7 +95,8 @@ def scan(
     """All intermediate results of `a = fn(a, row)` over the rows of `elems`, stacked.
 
     The first `a` is `initializer`, or else the first row; `reverse` begins with the last row.
-    Raises as `map_fn`. The rows are those of the first dimension of tensors, all of one length.
+    Raises as `map_fn`, but `IndexError` for scalars. The rows are those of the first dimension of
+    tensors, all of one length.
     """
     _check_callable(fn)
     leaves = nest.flatten(elems)
@@ -187,9 +188,13 @@ foldl = _fold(
     "foldl",
     False,
     """The last `a` of `a = fn(a, row)` over the rows of `elems`, from `initializer`, or from the
-    first row. Raises as `map_fn`.""",
+    first row. Raises as `map_fn`, but `IndexError` for scalars.""",
 )
-foldr = _fold("foldr", True, "`foldl` from the last row to the first. Raises as `map_fn`.")
+foldr = _fold(
+    "foldr",
+    True,
+    "`foldl` from the last row to the first. Raises as it does, `TypeError` and `IndexError`.",
+)
 
 
 def _check_callable(fn: Any) -> None:
@@ -205,10 +210,16 @@ def _known_dtype(tensor: Tensor) -> dtypes.DType:
 class _Rows:
     """Tensors that are gone through row by row. `count`: their rows, an int where it is known."""
 
-    def __init__(self, leaves: Sequence[Any], count_zero: bool = False) -> None:
+    def __init__(
+        self,
+        leaves: Sequence[Any],
+        fault: type[Exception] = IndexError,
+        count_zero: bool = False,
+    ) -> None:
+        """Raises `fault` for scalars."""
         self.tensors = [as_tensor(leaf, name="elem") for leaf in leaves]
         if self.tensors[0].shape.ndims == 0:
-            raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
+            raise fault("Elements in elems must be 1+ dimensional Tensors, not scalars")
         self._static: Dimension = self.tensors[0].shape.with_rank_at_least(1)[0]
         known = self._static.value
         unknown = known is None if count_zero else not known

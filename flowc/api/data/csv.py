@@ -9,10 +9,8 @@ from __future__ import annotations
 import collections
 import csv
 import gzip
-import os
 import zlib
 from collections.abc import Callable, Sequence
-from glob import glob
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from flowc import dtypes
 from flowc.api.data.dataset import Dataset
 from flowc.api.data.dataset_node import AUTOTUNE, made
 from flowc.api.data.structure import ComponentSpec
+from flowc.api.framework.gfile import Glob
 from flowc.dtypes import DType
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
@@ -171,7 +170,7 @@ def make_csv_dataset(
 def _matching(file_pattern: Any) -> list[str]:
     """Raises `ValueError` where nothing matches."""
     patterns = file_pattern if isinstance(file_pattern, list | tuple) else [file_pattern]
-    found = sorted(name for p in patterns for name in glob(os.fsdecode(p)))
+    found = Glob(patterns)
     if not found:
         raise ValueError(f"No files match `file_pattern` {file_pattern}.")
     return found

@@ -118,8 +118,10 @@ def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """`input` again, which gradients take for a constant. Of any dtype and shape. Raises nothing
-    for tensors."""
+    """`input` again, which gradients take for a constant. Of any dtype and shape, or a sparse or
+    ragged one, each of whose tensors is stopped. Raises nothing for tensors."""
+    if hasattr(input, "with_components"):
+        return input.with_components([stop_gradient(part, name) for part in input.components()])
     return output("StopGradient", input, name=name)
 
 

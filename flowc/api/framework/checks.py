@@ -47,7 +47,12 @@ def Assert(
 
     The error shows the `data`, `summarize` elements of each. It raises nothing before a run, of
     a condition that is known, either: put what depends on it behind `control_dependencies`.
+    `TypeError` for data that are no list, `ValueError` for none.
     """
+    if not isinstance(data, list | tuple):
+        raise TypeError(f"Expected list for 'data' argument to 'Assert' Op, not {data}.")
+    if not data:
+        raise ValueError("Attr 'T' of 'Assert' Op passed list of length 0 less than minimum 1.")
     with name_scope(name, "Assert", [condition, *data]):
         tensors = [as_tensor(item) for item in data]
         if all(t.base_dtype in (dtypes.string, dtypes.i32) for t in tensors):

@@ -7,7 +7,8 @@ Invariant: `with_components(components())` is the same value.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from flowc import dtypes
@@ -53,6 +54,18 @@ class SparseTensor(ValuesAtIndices, OwnProduct):
         pairs[0].assert_is_compatible_with(self._values.shape.with_rank(1)[0])
         pairs[1].assert_is_compatible_with(rank[0])
         self._static = TensorShape(elements_as_sizes(self._dense_shape))
+
+    @classmethod
+    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+        """The tensor of a value that a run gave. Raises `TypeError` for anything else."""
+        if not isinstance(sparse_tensor_value, SparseTensor | SparseTensorValue):
+            raise TypeError(
+                f"Argument sparse_tensor_value={sparse_tensor_value} is neither a SparseTensor nor "
+                "SparseTensorValue."
+            )
+        return cls(
+            sparse_tensor_value.indices, sparse_tensor_value.values, sparse_tensor_value.dense_shape
+        )
 
     @property
     def shape(self) -> TensorShape:
@@ -158,3 +171,16 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     found = SparseTensor(indices, values, sizes)
     found.set_shape(static)
     return found
+
+
+def over_flat_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An elementwise function of its first argument that takes ragged ones, too: its result stands
+    in their rows."""
+
+    @wraps(function)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        if args and hasattr(args[0], "with_flat_values"):
+            return args[0].with_flat_values(function(args[0].flat_values, *args[1:], **kwargs))
+        return function(*args, **kwargs)
+
+    return mapped

@@ -7,7 +7,6 @@ faults as `tf.errors`.
 from __future__ import annotations
 
 import errno
-import glob
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -171,8 +170,10 @@ def Stat(filename: PathLike) -> FileStatistics:
 def Glob(filename: PathLike | Sequence[PathLike]) -> list[str]:
     """The paths that fit a pattern, or one of several, in order of their names. A list of strings.
     Raises nothing: none for folders that cannot be read."""
+    from flowc.ops.records.files import matching_files
+
     patterns = [filename] if isinstance(filename, str | bytes | os.PathLike) else filename
-    return sorted(path for p in patterns for path in glob.glob(os.fsdecode(p)))
+    return [os.fsdecode(path) for path in matching_files([os.fsencode(p) for p in patterns])]
 
 
 def ListDirectory(dirname: PathLike) -> list[str]:

@@ -295,4 +295,4 @@ def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: b
         data = message.SerializeToString()
     with replacing(path, len(data)) as file:
         file.write(data)
-    return str(path)
+    return os.path.join(logdir, name)

@@ -5,7 +5,7 @@ In: names, devices, operations. Out: context managers over the default graph, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -86,7 +86,8 @@ def no_op(name: str | None = None) -> Operation:
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that is done when all `inputs` (operations, tensors, nested lists) are done.
+    """An operation that is done when all `inputs` (operations, tensors, nested lists, values of
+    dicts) are done.
 
     Raises `TypeError` for anything else."""
     if not inputs:
@@ -107,6 +108,8 @@ def _flat(items: Iterable[Any]) -> Iterator[Any]:
     for item in items:
         if isinstance(item, list | tuple):
             yield from _flat(item)
+        elif isinstance(item, Mapping):
+            yield from _flat(item[key] for key in sorted(item))
         elif hasattr(item, "components"):
             yield from item.components()
         else:

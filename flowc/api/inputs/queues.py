@@ -284,6 +284,10 @@ def _new(
     name: str,
     **more: Any,
 ) -> Tensor:
+    if not types:
+        raise ValueError(
+            f"Attr 'component_types' of '{op_type}' Op passed list of length 0 less than minimum 1."
+        )
     return output(
         op_type,
         component_types=tuple(types),

@@ -179,7 +179,18 @@ def parse_example(
     rows = zip(params.ragged, found.ragged_values, found.ragged_row_splits)
     single = given.shape.ndims == 0
     by_key |= {key: v if single else RaggedTensor(v, splits) for key, v, splits in rows}
-    return {key: _made(key, features[key], by_key, single) for key in sorted(features)}
+    ordered = sorted(features, key=lambda key: (_PLACES[type(features[key])], key))
+    return {key: _made(key, features[key], by_key, single) for key in ordered}
+
+
+# In which order TensorFlow's dicts have the kinds of features.
+_PLACES: dict[type, int] = {
+    VarLenFeature: 0,
+    FixedLenFeature: 1,
+    FixedLenSequenceFeature: 1,
+    RaggedFeature: 2,
+    SparseFeature: 3,
+}
 
 
 def _made(key: str, feature: Any, by_key: dict[str, Any], single: bool) -> Any:

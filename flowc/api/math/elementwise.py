@@ -15,6 +15,7 @@ from flowc import dtypes
 from flowc.api.framework.raw_ops import named, snake_case
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.meanings import MEANINGS
+from flowc.dtypes import DType
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
@@ -348,6 +349,9 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     """`t` (a tensor, or `IndexedSlices`, whose values count) with its elements no less than the
     minimum and no more than the maximum: scalars, or tensors of its dtype that broadcast to its
     shape. Raises `ValueError` where they do not."""
+    if hasattr(t, "with_flat_values"):
+        found = clip_by_value(t.flat_values, clip_value_min, clip_value_max, name)
+        return t.with_flat_values(found)
     with name_scope(name, "clip_by_value", [t]) as scope:
         tensor = as_tensor(t.values if isinstance(t, IndexedSlices) else t, name="t")
         low = output("Minimum", tensor, clip_value_max)
@@ -362,19 +366,44 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`cast` that takes values beyond the dtype's range to its ends, in the shape of `value`.
     Raises as it does."""
-    import numpy as np
-
     from flowc.api.framework.basics import cast
 
     wanted = dtypes.as_dtype(dtype)
     with name_scope(name, "saturate_cast", [value]) as scope:
         tensor = as_tensor(value, name="value")
-        if wanted.is_integer and tensor.dtype is dtypes.string:
+        kind = tensor.base_dtype
+        if kind in (dtypes.string, dtypes.bool_):
             raise TypeError(f"Cannot find minimum value of {tensor.dtype!r}.")
-        if wanted.is_integer and tensor.dtype is not None and tensor.dtype is not wanted:
-            limits = np.iinfo(wanted.numpy)
-            found = np.finfo if tensor.dtype.is_floating else np.iinfo
-            mine = found(tensor.dtype.numpy)
-            low, high = max(limits.min, mine.min), min(limits.max, mine.max)
-            tensor = clip_by_value(tensor, low, high, name="clamp")
+        assert kind is not None
+        if kind.is_complex and wanted.is_complex:
+            tensor = _clamped_parts(tensor, kind, wanted)
+        elif kind.is_complex:
+            tensor, kind = real(tensor), kind.real_dtype
+        if kind.is_floating or kind.is_integer:
+            low, high = _common_range(kind, wanted.real_dtype)
+            tensor = output("ClipByValue", tensor, low, high, name="clamp")
         return cast(tensor, wanted, name=scope)
+
+
+def _clamped_parts(tensor: Tensor, kind: DType, wanted: DType) -> Tensor:
+    """Complex numbers of one dtype whose parts are in the range of another."""
+    low, high = _common_range(kind.real_dtype, wanted.real_dtype)
+    parts = [output("ClipByValue", part, low, high) for part in (real(tensor), imag(tensor))]
+    return output("Complex", *parts, Tout=kind, name="clamp")
+
+
+def _common_range(mine: DType, other: DType) -> tuple[Any, Any]:
+    """The least and largest number of `mine` that `other` holds; next to its ends, towards zero,
+    where these are no numbers of `mine`."""
+    import numpy as np
+
+    if mine.is_integer:
+        return max(mine.min, int(float(other.min))), min(mine.max, int(float(other.max)))
+    kind = mine.numpy.type
+    low = kind(max(float(mine.min), float(other.min)))
+    high = kind(min(float(mine.max), float(other.max)))
+    if float(low) < float(other.min):
+        low = np.nextafter(low, kind(0))
+    if float(high) > float(other.max):  # 2^63 is not beyond 2^63 - 1 there, nor in TensorFlow
+        high = np.nextafter(high, kind(0))
+    return low, high

@@ -120,10 +120,19 @@ def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
     """The mean of the squared distances from the mean over `axis` (all axes, if None). Raises as
-    `reduce_mean`."""
+    `reduce_mean`, and `TypeError` for integers."""
     with name_scope(name, "reduce_variance"):
         x = as_tensor(input_tensor)
-        return reduce_mean(elementwise.square(x - reduce_mean(x, axis, True)), axis, keepdims)
+        kind = x.base_dtype
+        assert kind is not None
+        if kind.is_integer:
+            raise TypeError(
+                f"Input must be either real or complex. Received integer type {kind!s}."
+            )
+        far = x - reduce_mean(x, axis, True)
+        if kind.is_complex:
+            far = elementwise.abs(far)
+        return reduce_mean(elementwise.square(far), axis, keepdims)
 
 
 def reduce_std(

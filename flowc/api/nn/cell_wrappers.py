@@ -14,6 +14,7 @@ from flowc import dtypes
 from flowc.api.arrays.shaping import concat, split
 from flowc.api.framework import nest
 from flowc.api.framework.scopes import name_scope
+from flowc.api.layers.input_spec import InputSpec
 from flowc.api.math.elementwise import add, clip_by_value, div, floor, multiply, sigmoid
 from flowc.api.math.reductions import matmul
 from flowc.api.nn.activations import tanh
@@ -210,6 +211,7 @@ class LSTMCell(RNNCell):
     """
 
     default_name = "lstm_cell"
+    input_spec = InputSpec(ndim=2)
 
     def __init__(
         self,

@@ -55,6 +55,10 @@ def embedding_lookup(
     """
     if params is None:
         raise ValueError("params must be specified")
+    if hasattr(ids, "with_flat_values"):
+        flat = ids.flat_values
+        found = embedding_lookup(params, flat, partition_strategy, name, validate_indices, max_norm)
+        return ids.with_flat_values(found)
     parts = _parts(params)
     if not parts:
         raise ValueError("Length of params is currently 0. Need at least one param.")

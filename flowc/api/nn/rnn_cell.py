@@ -17,6 +17,7 @@ from flowc.api.arrays.shaping import concat, expand_dims, split
 from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
 from flowc.api.framework.scopes import name_scope
+from flowc.api.layers.input_spec import InputSpec
 from flowc.api.math.elementwise import add, multiply, sigmoid
 from flowc.api.math.reductions import matmul
 from flowc.api.nn.activations import tanh
@@ -38,6 +39,7 @@ class RNNCell:
     that a subclass does not give raise `NotImplementedError`."""
 
     default_name = "rnn_cell"
+    input_spec = InputSpec()
 
     def __init__(self, name: str | None = None, reuse: bool | None = None, dtype: Any = None):
         self._name = name
@@ -60,8 +62,10 @@ class RNNCell:
         raise NotImplementedError
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Any]:
-        """(output, next state). Raises `ValueError` for inputs whose depth is not known."""
+        """(output, next state). Raises `ValueError` for inputs whose depth is not known, before any
+        variable is made."""
         inputs = as_tensor(inputs)
+        self.input_spec.check(inputs, self._name or self.default_name)
         if self._scope is None:
             chosen = scope if scope is not None else self._name
             with variable_scope(chosen, self.default_name, reuse=self._reuse) as opened:
@@ -123,6 +127,8 @@ def shape_parts(batch_size: Any, size: Any) -> list[Tensor]:
 
 class _Units(RNNCell):
     """A cell with a state of `num_units` numbers, which is its output too."""
+
+    input_spec = InputSpec(ndim=2)
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import unsorted_segment_sum
+from flowc.api.ragged.picking import stacked
 from flowc.api.ragged.ragged_tensor import RaggedTensor
 from flowc.api.sparse.crosses import HASH_KEY, feature_of
 from flowc.graph import Tensor
@@ -24,26 +25,22 @@ from flowc.graph.building.subscripts import boolean_mask as dense_mask
 
 
 def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
-    """Vectors, or ragged tensors of one ragged axis, as the rows of one with an axis more. Raises
-    `ValueError` for none of them, other ranks and another axis than 0."""
+    """Vectors or ragged tensors as the rows of one with an axis more; ragged ones along any axis.
+    Raises `TypeError` for what is no list, `ValueError` for none of them, other ranks, and another
+    axis of vectors than 0."""
     if not isinstance(values, list | tuple):
         raise TypeError("Argument `values` must be list or tuple.")
     if not values:
         raise ValueError("rt_inputs may not be empty.")
     with name_scope(name, "RaggedStack", list(values)):
         parts = [x if isinstance(x, RaggedTensor) else as_tensor(x) for x in values]
-        ragged = [x for x in parts if isinstance(x, RaggedTensor) and x.ragged_rank == 1]
         vectors = [x for x in parts if isinstance(x, Tensor) and x.shape.ndims == 1]
-        if axis != 0 or len(parts) not in (len(ragged), len(vectors)):
-            raise ValueError(
-                "tf.ragged.stack takes vectors, or RaggedTensors of one ragged axis, along axis "
-                f"0: found axis {axis} of {parts}"
-            )
-        if vectors:
-            lengths = concat([shape(x, out_type=dtypes.i64) for x in vectors], 0)
-            return RaggedTensor.from_row_lengths(concat(vectors, 0), lengths, validate=False)
-        counts = concat([reshape(x.nrows(dtypes.i64), [1]) for x in ragged], 0)
-        return RaggedTensor.from_row_lengths(ragged[0].joined(ragged, 0), counts, validate=False)
+        if not vectors:
+            return stacked(parts, axis)
+        if axis != 0 or len(vectors) < len(parts):
+            raise ValueError(f"tf.ragged.stack takes vectors along axis 0: found {axis}, {parts}")
+        lengths = concat([shape(x, out_type=dtypes.i64) for x in vectors], 0)
+        return RaggedTensor.from_row_lengths(concat(vectors, 0), lengths, validate=False)
 
 
 def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:

@@ -1,7 +1,7 @@
 """Elementwise functions and operators of ragged tensors.
 
-In: `RaggedTensor`s of the same rows, and scalars. Out: a `RaggedTensor` of these rows. Invariant: a
-run checks that rows which are not the same tensors are equal.
+In: `RaggedTensor`s of the same rows, scalars, and columns of a number a row. Out: a `RaggedTensor`
+of these rows. Invariant: a run checks that rows which are not the same tensors are equal.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from flowc import dtypes
+from flowc.api.arrays.selection import gather
+from flowc.api.arrays.shaping import reshape
 from flowc.api.framework.basics import cast
 from flowc.api.framework.checks import Assert
 from flowc.api.framework.scopes import with_dependencies
@@ -37,12 +39,14 @@ def _plain(operand: Any, ragged: Any) -> Any:
     if hasattr(operand, "with_flat_values"):
         return operand.flat_values
     tensor = as_tensor(operand, preferred=ragged.dtype)
-    if tensor.shape.ndims != 0:
-        raise ValueError(
-            f"{tensor} beside a RaggedTensor: expected a scalar, or a RaggedTensor of the same "
-            "rows; to_tensor() makes a tensor of the rows"
-        )
-    return tensor
+    if tensor.shape.ndims == 0:
+        return tensor
+    if tensor.shape.ndims == 2 and tensor.shape[1] == 1 and ragged.ragged_rank == 1:
+        return gather(reshape(tensor, [-1]), ragged.value_rowids())  # a number a row
+    raise ValueError(
+        f"{tensor} beside a RaggedTensor: expected a scalar, a number for each row, or a "
+        "RaggedTensor of the same rows; to_tensor() makes a tensor of the rows"
+    )
 
 
 def _same_rows(first: Any, other: Any) -> list[Operation]:

@@ -207,18 +207,45 @@ class RaggedTensor(RowPartitions):
         return over_rows(function, *operands, name=name)
 
     def joined(self, values: Sequence[Any], axis: Any) -> RaggedTensor:
-        """The rows of several, of one ragged axis each, one behind the other. Raises `ValueError`
-        for another axis than 0, and for tensors beside them."""
-        ragged = [x for x in values if isinstance(x, RaggedTensor) and x.ragged_rank == 1]
-        if axis != 0 or len(ragged) < len(values):
-            raise ValueError(
-                "tf.concat of RaggedTensors takes those of one ragged axis, along axis 0: found "
-                f"axis {axis} of {list(values)}"
-            )
-        with name_scope(None, "RaggedConcat", [x.flat_values for x in ragged]):
-            lengths = concat([cast(x.row_lengths(), dtypes.i64) for x in ragged], 0)
-            joined = concat([x.values for x in ragged], 0)
-            return RaggedTensor.from_row_lengths(joined, lengths, validate=False)
+        """`tf.concat` of several, this one among them. Raises as `picking.joined`."""
+        from flowc.api.ragged import picking
+
+        with name_scope(None, "RaggedConcat", list(values)):
+            return picking.joined(values, axis)
+
+    def stacked(self, values: Sequence[Any], axis: int) -> RaggedTensor:
+        """`tf.stack` of several, this one among them. Raises as `picking.stacked`."""
+        from flowc.api.ragged import picking
+
+        with name_scope(None, "RaggedStack", list(values)):
+            return picking.stacked(values, axis)
+
+    def gathered(self, params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
+        """`tf.gather` with this as one of the two. Raises as `picking.gathered`."""
+        from flowc.api.ragged import picking
+
+        return picking.gathered(params, indices, axis, batch_dims)
+
+    def gathered_nd(self, indices: Any) -> Any:
+        """`tf.gather_nd` of this one. Raises as `picking.gathered_nd`."""
+        from flowc.api.ragged import picking
+
+        with name_scope(None, "RaggedGatherNd", [self, indices]):
+            return picking.gathered_nd(self, indices)
+
+    def with_axis(self, axis: int) -> RaggedTensor:
+        """`tf.expand_dims`. Raises `ValueError` for an axis out of range."""
+        from flowc.api.ragged import picking
+
+        with name_scope(None, "RaggedExpandDims", [self]):
+            return picking.with_axis(self, axis)
+
+    def tiled(self, multiples: Any) -> RaggedTensor:
+        """`tf.tile`. Raises as `picking.tiled`."""
+        from flowc.api.ragged import picking
+
+        with name_scope(None, "RaggedTile", [self]):
+            return picking.tiled(self, multiples)
 
     def reduced(self, fold: str, whole: Any, axis: Any, keep: bool) -> Any:
         """The reduction `fold` along an axis, which `whole` computes of tensors."""

@@ -186,6 +186,8 @@ def as_values(values: Any) -> Any:
 def _as_partition(partition: Any, name: str) -> Tensor:
     """Positions of rows, as i64 where they are numbers of Python. Raises `ValueError` for what is
     no vector of integers."""
+    if isinstance(partition, list | tuple) and any(isinstance(n, Tensor) for n in partition):
+        partition = as_tensor(partition, name=name)
     if not isinstance(partition, Tensor):
         array = np.asarray(partition)
         whole = array.dtype != np.int32 and (array.dtype.kind in "iu" or not array.size)

@@ -198,7 +198,8 @@ def multinomial(
     """
     kind = _accepted(output_dtype or dtypes.i64, (dtypes.i32, dtypes.i64))
     with name_scope(name, "multinomial", [logits]):
-        return output("Multinomial", logits, num_samples, output_dtype=kind, **seeds_of(seed))
+        given = as_tensor(logits, name="logits")
+        return output("Multinomial", given, num_samples, output_dtype=kind, **seeds_of(seed))
 
 
 def categorical(
@@ -211,11 +212,8 @@ def categorical(
     """As `multinomial`, under its newer name. Raises as it does."""
     with name_scope(name, "categorical", [logits]):
         kind = _accepted(dtype or dtypes.i64, (dtypes.i32, dtypes.i64))
-        scope = "multinomial"
-        return output(
-            "Multinomial", logits, num_samples, output_dtype=kind, name=f"{scope}/Multinomial",
-            **seeds_of(seed),
-        )  # fmt: skip
+        given = as_tensor(logits, name="logits")
+        return output("Multinomial", given, num_samples, output_dtype=kind, **seeds_of(seed))
 
 
 def random_gamma(

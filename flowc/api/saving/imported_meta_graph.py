@@ -16,6 +16,7 @@ from flowc.api.inputs.queue_runner import runner_of
 from flowc.api.saving.saver import Saver
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.saved_collections import VARIABLE_COLLECTIONS, SavedCollections
+from flowc.errors import DataLossError, InvalidModelError
 from flowc.graph import Graph, get_default_graph
 
 log = logging.getLogger("flowc.api.saving")
@@ -34,19 +35,26 @@ def import_meta_graph(
 
     `import_scope`: a prefix for all names. `input_map`: inputs by name -> tensors in their place.
     Returns the Saver that the message speaks of, else one of all variables; None where the graph
-    has none. Raises `OSError` where there is no file, `InvalidModelError` for what is no MetaGraph,
-    and `ValueError` for inputs from outside of an exported scope that `input_map` leaves out.
+    has none. Raises `OSError` where there is no file or one that is no MetaGraph, `DataLossError`
+    for damage, and `ValueError` for inputs from outside of an exported scope that `input_map`
+    leaves out.
     """
-    from flowc.importer.import_meta_graph import import_meta_graph_def
+    from flowc.importer.import_meta_graph import import_meta_graph_def, read_meta_graph_def
 
     if isinstance(meta_graph_or_file, str | os.PathLike):
         path = Path(meta_graph_or_file)
         if not os.path.isfile(path):
             raise OSError(f"File does not exist. Received: {path}.")
     graph = get_default_graph()
-    meta, prefix = import_meta_graph_def(
-        meta_graph_or_file, graph, import_scope, clear_devices, input_map
-    )
+    try:
+        given = read_meta_graph_def(meta_graph_or_file)
+    except InvalidModelError as error:
+        if isinstance(error, DataLossError) or not isinstance(
+            meta_graph_or_file, str | os.PathLike
+        ):
+            raise
+        raise OSError(f"Cannot parse file {meta_graph_or_file}: {error}") from error
+    meta, prefix = import_meta_graph_def(given, graph, import_scope, clear_devices, input_map)
     add_collections(meta, graph, prefix)
     if meta.HasField("saver_def"):
         return Saver(saver_def=meta.saver_def, name=prefix.removesuffix("/") or None)

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flowc.api.framework.composites import over_flat_values
 from flowc.graph import Tensor
 from flowc.graph.building.creation import output
 
 
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Tensor:
     """The strings of one or several tensors, element by element, joined with `separator` between:
-    tensors of one shape, and scalars. Raises `TypeError` for tensors of another dtype,
-    `ValueError` for other shapes."""
+    tensors of one shape, and scalars. Raises `TypeError` for tensors of another dtype and for
+    what is no list, `ValueError` for other shapes."""
+    if not isinstance(inputs, list | tuple):
+        raise TypeError(f"Expected list for 'inputs' argument to 'string_join' Op, not {inputs!r}.")
+    ragged = next((x for x in inputs if hasattr(x, "with_flat_values")), None)
+    if ragged is not None:
+        return ragged.mapped(lambda *parts, name: join(parts, separator, name), inputs, name)
     return output("StringJoin", list(inputs), name=name, separator=separator)
 
 
+@over_flat_values
 def as_string(
     input: Any,
     precision: int = -1,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowc import dtypes
+from flowc.api.framework.composites import over_flat_values
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
 from flowc.graph import Tensor
@@ -17,29 +18,34 @@ from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 
 
+@over_flat_values
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The length of each string, int32. In `unit` `BYTE` or `UTF8_CHAR`, in the shape of the
     strings. Raises `TypeError` for others, `ValueError` for another unit."""
     return output("StringLength", input, name=name, unit=unit)
 
 
+@over_flat_values
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """In lower case: the letters of ASCII, or with `encoding="utf-8"` all. A run raises
     `InvalidArgumentError` for another encoding. Strings of any shape."""
     return output("StringLower", **locals())
 
 
+@over_flat_values
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """In upper case, as `lower`. Raises as it does."""
     return output("StringUpper", **locals())
 
 
+@over_flat_values
 def string_strip(input: Any, name: str | None = None) -> Tensor:
     """Without blanks (of ASCII) on both sides. Strings of any shape. Raises `TypeError` for
     others."""
     return output("StringStrip", **locals())
 
 
+@over_flat_values
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """From `pos` on (from the end, where it is negative) at most `len` of each string: integers of
     one dtype and shape, which broadcasts with that of `input`. A run raises `InvalidArgumentError`
@@ -47,6 +53,7 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
     return output("Substr", input, pos, len, name=name, unit=unit)
 
 
+@over_flat_values
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
     """Whether each string matches a pattern of RE2 as a whole: bool. `pattern`: text, or a scalar
     tensor. A run raises `InvalidArgumentError` for what is no pattern."""
@@ -55,6 +62,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
     return output("RegexFullMatch", input, pattern, name=name)
 
 
+@over_flat_values
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
@@ -103,6 +111,7 @@ def string_to_hash_bucket(
     return output("StringToHashBucket", strings, num_buckets=num_buckets, name=name)
 
 
+@over_flat_values
 def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
     """A number below `num_buckets` of each string, int64, by FarmHash. In the shape of the strings.
     Raises `TypeError` for others, `ValueError` where `num_buckets` is below 1."""

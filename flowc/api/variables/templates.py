@@ -37,6 +37,11 @@ class Template:
             with self._new_scope(auxiliary_name_scope=False) as scope:
                 self.variable_scope = scope
 
+    @property
+    def var_scope(self) -> VariableScope | None:
+        """The scope of its variables; None before the first call makes it."""
+        return self.variable_scope
+
     def _new_scope(self, **options: Any) -> Any:
         return variable_scope(self._unique_name, self.name, **self._options, **options)
 

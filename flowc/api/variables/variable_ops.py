@@ -32,8 +32,8 @@ def assign(
     name: str | None = None,
 ) -> Any:
     """Gives a variable another value, of its dtype. Returns the variable's new value. Raises
-    `TypeError` for what is no variable and another dtype, `ValueError` for a value of another
-    shape, unless `validate_shape` is False."""
+    `AttributeError` for what is no variable, `TypeError` for another dtype, `ValueError` for
+    another shape, unless `validate_shape` is False."""
     if isinstance(ref, ResourceVariable):
         return ref.assign(value, name=name)
     return assign_to(reference_of(ref), value, use_locking, name, validate_shape)
@@ -41,7 +41,8 @@ def assign(
 
 def assign_add(ref: Any, value: Any, use_locking: bool = False, name: str | None = None) -> Any:
     """Adds `value` to a variable of its dtype and shape. Returns the variable's new value. Raises
-    `TypeError` for what is no variable and another dtype, `ValueError` for another shape."""
+    `AttributeError` for what is no variable, `TypeError` for another dtype, `ValueError` for
+    another shape."""
     if isinstance(ref, ResourceVariable):
         return ref.assign_add(value)
     return output("AssignAdd", reference_of(ref), value, name=name, use_locking=use_locking)
@@ -66,8 +67,8 @@ def _scatter(kind: str, locks: bool) -> Callable[..., Any]:
     doc = (
         f"TensorFlow's `Scatter{kind}`: changes the rows of a variable at `indices` (int32 or "
         "int64) by `updates` of its dtype, a row for each index. Returns the variable's new "
-        "value. Raises `TypeError` for what is no variable, `ValueError` for updates of another "
-        "shape; a run raises `InvalidArgumentError` for an index out of range."
+        "value. Raises `AttributeError` for what is no variable, `ValueError` for updates of "
+        "another shape; a run raises `InvalidArgumentError` for an index out of range."
     )
     return named(function, f"scatter_{snake_case(kind)}", doc)
 
@@ -94,7 +95,7 @@ def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) ->
 
 
 def is_variable_initialized(ref: Any) -> Tensor:
-    """A bool scalar: whether a variable has a value yet. Raises `TypeError` for what is no
+    """A bool scalar: whether a variable has a value yet. Raises `AttributeError` for what is no
     variable."""
     if isinstance(ref, Variable):
         return ref._has_value()
@@ -103,7 +104,7 @@ def is_variable_initialized(ref: Any) -> Tensor:
 
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     """The value of an integer variable before it grows by one; a run raises `OutOfRangeError` where
-    it is at the limit."""
+    it is at the limit. Raises `AttributeError` for what is no variable."""
     if isinstance(ref, ResourceVariable):
         return ref.count_up_to(limit)
     return output("CountUpTo", reference_of(ref), limit=limit, name=name)
@@ -162,8 +163,8 @@ def local_variables_initializer() -> Operation:
 
 def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Tensor | None:
     """A tensor whose run raises `FailedPreconditionError` where a variable has no value yet; None
-    where there are no variables."""
-    chosen = _chosen(var_list)
+    where there are no variables. An empty list stands for all of them."""
+    chosen = _chosen(var_list or None)
     if not chosen:
         return None
     ranks = []
@@ -193,8 +194,12 @@ def _chosen(var_list: Sequence[Variable] | None) -> list[Variable]:
 
 
 def reference_of(ref: Any) -> Tensor:
-    """Raises `TypeError` for what is no variable."""
+    """Raises `AttributeError` for what is no variable: TensorFlow asks it for a variable's."""
     found = ref._ref() if isinstance(ref, Variable) else ref
     if not isinstance(found, Tensor) or not found.is_ref:
-        raise TypeError(f"{ref!r} is no variable: only variables can be assigned to")
+        kind = type(ref).__name__
+        raise AttributeError(
+            f"'{kind}' object has no attribute 'assign': only variables can be assigned to, which "
+            f"{ref!r} is not"
+        )
     return found

@@ -55,13 +55,16 @@ def variable_scope(
     captured. What is given here is what `get_variable` takes where it is given nothing.
 
     `reuse`: True to get variables that exist, `AUTO_REUSE` to make those that do not; inherited.
-    Raises `TypeError` for what is no name or scope, `ValueError` for another `reuse`."""
+    Raises `TypeError` for what is no name or scope, `ValueError` for another `reuse`, and for True
+    without a name."""
     if name_or_scope is None and default_name is None:
         raise TypeError("If default_name is None then name_or_scope is required")
     if not isinstance(name_or_scope, VariableScope | str | None):
         raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
     if not (reuse is None or reuse is AUTO_REUSE or isinstance(reuse, bool)):
         raise ValueError("The reuse parameter must be True or False or None.")
+    if name_or_scope is None and reuse:
+        raise ValueError("reuse=True cannot be used without a name_or_scope")
     outer = get_variable_scope()
     graph = get_default_graph()
     if isinstance(name_or_scope, VariableScope):

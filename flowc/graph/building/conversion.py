@@ -64,7 +64,7 @@ def as_tensor(
     if isinstance(value, Operation):
         raise TypeError(f"Can't convert Operation '{value.name}' to Tensor (it has no value)")
     if isinstance(value, list | tuple):
-        value = _with_variables_read(value)
+        value = _with_leaves_converted(value)
     if isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in _leaves(value)):
         return _packed(value, dtype, name or "packed")
     if isinstance(value, TensorShape):
@@ -135,15 +135,21 @@ def _converted(value: Any, dtype: DType | None, name: str | None) -> Any:
     return value
 
 
-def _with_variables_read(values: Any) -> Any:
-    if any(hasattr(v, "_as_tensor") for v in _leaves(values)):
+def _with_leaves_converted(values: Any) -> Any:
+    """Nested lists, with variables read and tensors for what a registered function converts."""
+    if any(_converts(v) for v in _leaves(values)):
         return [
-            _with_variables_read(v)
+            _with_leaves_converted(v)
             if isinstance(v, list | tuple)
-            else (v._as_tensor() if hasattr(v, "_as_tensor") else v)
+            else (as_tensor(v) if _converts(v) else v)
             for v in values
         ]
     return values
+
+
+def _converts(value: Any) -> bool:
+    registered = (types for pairs in _CONVERSIONS.values() for types, _ in pairs)
+    return hasattr(value, "_as_tensor") or any(isinstance(value, t) for t in registered)
 
 
 def _leaves(values: Any) -> Iterator[Any]:

@@ -185,8 +185,11 @@ class _Inputs:
 
     def _take_one(self, arg: Arg, value: Any, hints: Mapping[str, DType]) -> None:
         dtype, hint = self._wanted(arg, hints)
-        if dtype is None and hint is None and isinstance(value, list | tuple) and not value:
-            hint = self._default(arg)  # an empty list says nothing of its dtype
+        if dtype is None and hint is None and arg.type_attr is not None:
+            empty = isinstance(value, list | tuple) and not value
+            default = self._default(arg)
+            # An empty list says nothing of its dtype; real numbers are taken for complex ones.
+            hint = default if empty or (default is not None and default.is_complex) else None
         tensor = self._converted(value, dtype, hint, arg.name)
         if dtype is not None and tensor.base_dtype is not dtype:
             raise TypeError(self._mismatch(arg, tensor, dtype))

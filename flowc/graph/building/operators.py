@@ -146,6 +146,8 @@ def _logical(name: str, logical: _Make, bitwise: str) -> _Make:
 
 def _method(make: _Make) -> Operator:
     def operator(self: Operators, other: Any) -> Tensor:
+        if hasattr(other, "with_flat_values"):
+            return NotImplemented  # a ragged tensor knows what to do with a tensor
         with _beside(self.graph).as_default():
             return make(self._operand(), other)
 

@@ -68,6 +68,8 @@ def _lower_reshape(node: Node) -> Lowering:
 
 
 def _infer_reshape(c: Inference) -> Dims:
+    if c.builds:  # a scalar is found in old graphs
+        c.need_rank(1, 1)
     wanted = [c.need_size(1)] if c.rank(1) == 0 else list(c.need_sizes(1))
     total = c.inputs[0].size
     for i, dim in enumerate(wanted):
@@ -163,7 +165,8 @@ def _infer_squeeze(c: Inference) -> Dims:
 
 
 def _squeeze(x: np.ndarray, *, squeeze_dims: tuple[int, ...]) -> np.ndarray:
-    return np.squeeze(x, axis=tuple(squeeze_dims) or None)
+    axes = {axis % x.ndim for axis in squeeze_dims}  # one may be named twice
+    return np.squeeze(x, axis=tuple(axes) or None)
 
 
 def _reshape_to_output(b: Any, node: Node) -> Value:

@@ -181,6 +181,7 @@ def changed_slices(
     held: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, combine: str, ignores: bool
 ) -> np.ndarray:
     result = held.astype(wide_dtype(held.dtype))
+    updates = updates.astype(result.dtype)
     there = indices_inside(indices, held.shape)
     if not ignores:
         check_indices_nd(indices.astype(np.int64), held.shape, "")
@@ -189,7 +190,7 @@ def changed_slices(
             if not there[row]:
                 continue
             place = tuple(int(i) for i in indices[row])
-            result[place] = _NUMPY[combine](result[place], updates[row].astype(result.dtype))
+            result[place] = _NUMPY[combine](result[place], updates[row])
     return result.astype(held.dtype)
 
 

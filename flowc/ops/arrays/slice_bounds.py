@@ -47,7 +47,7 @@ def axis_slices(rank: int, count: int, attrs: Attrs) -> list[AxisSlice]:
     Raises `ValueError` where they address more dims than there are.
     """
     ellipsis = [i for i in range(count) if attrs["ellipsis_mask"] >> i & 1]
-    if len(ellipsis) > 1:
+    if attrs["ellipsis_mask"].bit_count() > 1:
         raise ValueError("Multiple ellipses in slice spec not allowed")
     at = ellipsis[0] if ellipsis else count
     is_new = [bool(attrs["new_axis_mask"] >> i & 1) for i in range(count)]

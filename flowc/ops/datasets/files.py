@@ -6,7 +6,6 @@ Invariant: one file is open at a time, and closed at its end or with the iterato
 
 from __future__ import annotations
 
-import glob
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -28,6 +27,7 @@ from flowc.ir.host_run import HostRun, held
 from flowc.ops.datasets.dataset import Element, HostDataset, Items, IterationContext, Rows
 from flowc.ops.datasets.record_scan import sound_records
 from flowc.ops.datasets.records import METADATA, Given, define_dataset
+from flowc.ops.records.files import matching_files
 from flowc.ops.strings.string_values import strings_of
 from flowc.records.byte_stream import PIECE, ByteStream, Mark, check_compression
 from flowc.records.lines import lines_of
@@ -239,14 +239,14 @@ class _MatchingFiles(HostDataset):
 
     def __init__(self, given: Given) -> None:
         patterns = np.asarray(given["patterns"], object).reshape(-1)
-        self._names = sorted(n for p in patterns for n in glob.glob(os.fsdecode(p)))
+        self._names = matching_files(patterns.tolist())
 
     @property
     def cardinality(self) -> int:
         return len(self._names)
 
     def items(self, context: IterationContext) -> Items:
-        return FileItems([""], lambda *_: (os.fsencode(n) for n in self._names), context)
+        return FileItems([""], lambda *_: iter(self._names), context)
 
 
 _FILES = "filenames: string"

@@ -56,9 +56,16 @@ def _write(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[A
 
 
 def matching_files(patterns: Sequence[bytes]) -> list[bytes]:
-    """The paths that fit one of several patterns, in order, once each."""
-    found = {path for p in patterns for path in glob.glob(p, include_hidden=True)}
-    return sorted(found)
+    """The paths that fit one of several patterns, in order, once each. As in TensorFlow, they begin
+    with `./` where a pattern's first part is one to fit."""
+    return sorted({path for pattern in patterns for path in _paths_that_fit(pattern)})
+
+
+def _paths_that_fit(pattern: bytes) -> list[bytes]:
+    found = glob.glob(pattern, include_hidden=True)
+    if glob.has_magic(pattern.partition(b"/")[0]):
+        return [b"./" + path for path in found]
+    return found
 
 
 def _match(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:

@@ -109,8 +109,12 @@ def test_ranges_stacks_and_masks() -> None:
     ]  # fmt: skip
     with pytest.raises(ValueError, match="may not be empty"):
         tf.ragged.stack([])
-    with pytest.raises(ValueError, match="along axis 0"):
-        tf.concat([r, r], 1)
+    with pytest.raises(ValueError, match="out of bounds"):
+        tf.concat([r, r], 2)
+    with pytest.raises(ValueError, match="takes as many numbers above 0"):
+        tf.tile(r, [2])
+    with pytest.raises(ValueError, match="picks rows: found axis 1"):
+        tf.gather(r, [0], axis=1)
 
 
 def test_crosses() -> None:

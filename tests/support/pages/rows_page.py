@@ -111,6 +111,10 @@ ROWS = {
         "savers:frozen savers:without_* savers:begun_* commands:*",
     ),
     51: Row("string_to_number"),
+    52: Row("casts"),
+    54: Row("reshape, squeeze, slices"),
+    59: Row("tile, pad, scatter"),
+    68: Row("maths, strings, assertions"),
     69: Row(
         "layers.dense, losses.mean_squared_error", checked="tests/api/layers/test_layer_programs.py"
     ),

@@ -112,7 +112,7 @@ MOST_FILES = 25  # of a folder
 BACK = {
     "flowc.ir.computation": ("flowc.ir.text",),
     "flowc.api.linear_operators.linear_operator": ("flowc.api.linear_operators.algebra",),
-    "flowc.api.ragged.ragged_tensor": ("flowc.api.ragged.indexing",),
+    "flowc.api.ragged.ragged_tensor": ("flowc.api.ragged.indexing", "flowc.api.ragged.picking"),
     "flowc.graph.building.operators": (
         "flowc.graph.building.creation",
         "flowc.graph.building.conversion",

@@ -51,4 +51,74 @@ step = training()
 with tf.train.MonitoredTrainingSession(checkpoint_dir=folder, hooks=[tf.train.StopAtStepHook(12)], save_summaries_steps=4, log_step_count_steps=None) as s:
     while not s.should_stop(): s.run(step)
 log.append([[e.step, v.tag] for f in sorted(os.listdir(folder)) if "tfevents" in f for e in tf.train.summary_iterator(folder + f) for v in e.summary.value])
+# 2_registered_conversions_in_lists
+class Money:
+    def __init__(self, cents): self.cents = cents
+tf.register_tensor_conversion_function(Money, lambda v, dtype=None, name=None, as_ref=False: tf.constant(v.cents, dtype, name=name))
+y = [tf.stack([Money([1.0]), Money([2.0])]), tf.stack(tf.constant([1, 2])), tf.stack(3), tf.concat([Money([1.0]), [2.0]], 0)]; log.append([t.shape.as_list() for t in y])
+with tf.Session() as s: log.append(s.run(y))
+# 23_what_is_no_variable
+a = tf.constant([1.0])
+for call in (lambda: tf.assign(a, a), lambda: tf.assign_add(a, a), lambda: tf.assign_sub(3, a), lambda: tf.scatter_update(a, [0], a), lambda: tf.count_up_to(a, 3), lambda: tf.is_variable_initialized(a)): log.append(raises("AttributeError", "object has no attribute", call))
+# 22_no_list_is_all
+v = tf.Variable(1.0); w = tf.Variable([1.0]); y = tf.assert_variables_initialized([]); log.append(y.shape.as_list())
+with tf.Session() as s: s.run([v.initializer, w.initializer]); log.append(s.run(y))
+# 29_reuse_without_a_name
+def opened(**given):
+    with tf.variable_scope(None, "d", **given) as scope: return scope.name
+log.append([raises("ValueError", "reuse=True cannot be used without a name_or_scope", lambda: opened(reuse=r)) for r in (True, tf.AUTO_REUSE)]); log.append(opened(reuse=False)); t = tf.make_template("t", lambda: tf.get_variable("v", [1])); log.append(t.var_scope); t(); log.append(t.var_scope.name)
+# 34_gradients_stopped
+s = tf.SparseTensor([[0, 1]], [2.0], [2, 2]); y = [tf.stop_gradient(s), tf.stop_gradient(tf.IndexedSlices(tf.constant([1.0]), tf.constant([0])))]; log.append([[type(t).__name__, t.values.name] for t in y]); log.append([tf.gradients(tf.stop_gradient(s).values, s.values), tf.SparseTensor.from_value(tf.SparseTensorValue([[0]], [1], [2])).dense_shape.name]); log.append(raises("TypeError", "is neither a SparseTensor nor SparseTensorValue.", lambda: tf.SparseTensor.from_value(3)))
+# 43_what_is_no_meta_graph
+for name, data in (("a.meta", b"junk!"), ("b.meta", bytes([0, 1]) + b"junk")):
+    with open(folder + name, "wb") as f: f.write(data)
+    log.append(raises("OSError", "Cannot parse file", lambda: tf.train.import_meta_graph(folder + name)))
+# 52_ends_of_ranges
+with tf.Session() as s:
+    for x, kinds in ((tf.constant([1e10, -1e10, 3.7]), (tf.int32, tf.int8, tf.uint16, tf.float16, tf.int64)), (tf.constant([1e300, -1e300, 2.5], tf.float64), (tf.float32, tf.bfloat16, tf.int32, tf.uint64)), (tf.constant([-300, 300, 7]), (tf.int8, tf.uint8, tf.float16, tf.bfloat16)), (tf.constant([300.0 + 2j]), (tf.uint8, tf.float16))): y = [tf.saturate_cast(x, k) for k in kinds]; log.append([t.name for t in y]); log.append(s.run([tf.cast(t, tf.float64) for t in y]))
+log.append([raises("TypeError", "Cannot find minimum value of", lambda: tf.saturate_cast(v, tf.int32)) for v in ("a", True)])
+# 54_axes_named_twice
+y = [tf.squeeze(tf.zeros([1, 1]), [0, 0]), tf.squeeze(tf.zeros([1, 2, 1]), [0, -3]), tf.squeeze([[5]], [0, -2])]; log.append([t.shape.as_list() for t in y])
+with tf.Session() as s: log.append(s.run(y))
+log.append(raises("ValueError", "Shape must be rank 1 but is rank 0", lambda: tf.reshape([1, 2], 2))); log.append(raises("ValueError", "Multiple ellipses in slice spec not allowed", lambda: tf.strided_slice([1, 2], [0], [1], ellipsis_mask=3)))
+# 59_integers_padded
+x = tf.placeholder(tf.float32, [None, 3]); y = [tf.pad([1, 2], [[1, 0]]), tf.pad([[1]], [[1, 1], [0, 2]]), tf.pad(tf.constant([], tf.int64), [[1, 2]]), tf.pad(tf.constant([], tf.string), [[1, 0]]), tf.pad(tf.shape(x), [[0, 1]]), tf.reshape(tf.range(6), tf.pad([6], [[1, 0]], constant_values=1)), tf.tensor_scatter_update(["a", "b"], [[1]], ["z"])]
+with tf.Session() as s: log.append(s.run(y, {x: np.zeros((2, 3))}))
+# 68_real_numbers_for_complex_ones
+y = [tf.fft([1.0, 2.0]), tf.fft([1, 2]), tf.ifft2d([[1.0, 2.0]]), tf.signal.irfft([1.0, 2.0])]; log.append([t.dtype.name for t in y])
+with tf.Session() as s: log.append(s.run(y))
+log.append(raises("TypeError", "", lambda: tf.fft(tf.constant([1.0])))); c = tf.constant([1, 2]); log.append([raises("TypeError", "Input must be either real or complex. Received integer type <dtype: 'int32'>.", lambda: tf.math.reduce_variance(c))]); log.append(tf.Session().run(tf.math.reduce_variance([1.0 + 1j, 2.0])))
+log.append([raises("TypeError", "Expected list for 'inputs' argument to 'string_join' Op", lambda: tf.strings.join("ab")), raises("TypeError", "Expected list for 'data' argument to 'Assert' Op", lambda: tf.Assert(True, "a")), raises("ValueError", "passed list of length 0 less than minimum 1.", lambda: tf.Assert(True, []))])
+# 69_cells_check_their_inputs_first
+N = tf.nn.rnn_cell
+for cell in (N.GRUCell(3), N.LSTMCell(3), N.BasicLSTMCell(3), N.BasicRNNCell(3)): log.append(raises("ValueError", "expected ndim=2, found ndim=3", lambda: cell(tf.ones([2, 3, 4]), cell.zero_state(2, tf.float32))))
+log.append(tf.trainable_variables())
+# 77_scalars_have_no_rows
+f = lambda a, x: a + x
+log.append([raises("IndexError", "", lambda: call(f, 3)) for call in (tf.foldl, tf.foldr, tf.scan)]); log.append(raises("ValueError", "must be 1+ dimensional", lambda: tf.map_fn(lambda x: x, 3))); log.append(raises("TypeError", "'branch_index' must be a Tensor, got <class 'int'>", lambda: tf.switch_case(1, [lambda: 1])))
+# 82_paths_that_fit
+here = os.getcwd(); os.chdir(folder); os.makedirs("sub"); [open(n, "w").close() for n in ("a.txt", "b.txt", "sub/c.txt", ".h.txt")]
+patterns = ("*.txt", "a.txt", "./*.txt", "sub/*.txt", "*/c.txt", "[ab].txt", "nope*", "sub")
+with tf.Session() as s: log.append([s.run(tf.matching_files(p)).tolist() for p in patterns]); log.append([sorted(tf.gfile.Glob(p)) for p in patterns])
+log.append(tf.train.write_graph(tf.GraphDef(), ".", "g.pbtxt")); os.chdir(here)
+# 87_order_of_features
+F = tf.train.Feature; e = tf.train.Example(features=tf.train.Features(feature={k: F(int64_list=tf.train.Int64List(value=[1])) for k in "zbci"} | {"v": F(float_list=tf.train.FloatList(value=[1.0]))})).SerializeToString()
+spec = {"z": tf.FixedLenFeature([], tf.int64), "q": tf.VarLenFeature(tf.int64), "b": tf.io.RaggedFeature(tf.int64), "c": tf.FixedLenFeature([], tf.int64), "a": tf.VarLenFeature(tf.int64), "S": tf.SparseFeature("i", "v", tf.float32, 5)}; log.append([list(tf.parse_example([e], spec)), list(tf.parse_single_example(e, spec))])
+# 90_no_components
+log.append([raises("ValueError", "passed list of length 0 less than minimum 1.", lambda: make([])) for make in (lambda d: tf.FIFOQueue(1, d), lambda d: tf.RandomShuffleQueue(1, 0, d))])
+# 6_calls_are_checked_when_made
+p = tf.placeholder(tf.float32); s = tf.Session(); log.append([raises("TypeError", "(Can not convert a int into a Tensor or Operation.)", lambda: s.make_callable(f)) for f in (3, [p, 3])]); log.append(raises("InvalidArgumentError", "Placeholder:0 is both fed and fetched.", lambda: s.partial_run_setup([p], [p])))
+log.append([o.name for o in tf.group({"b": p, "a": [tf.constant(1)]}).control_inputs])
+# 31_names_of_draws
+y = [tf.random.categorical([[1.0, 2.0]], 3, seed=1), tf.multinomial([[1.0, 2.0]], 3, seed=1)]; log.append([[t.name, t.op.inputs[0].name] for t in y])
+with tf.Session() as s: log.append(s.run(y))
+# 94_ragged_rows_picked_and_joined
+x = tf.ragged.constant([[1, 2], [], [3]]); deep = tf.ragged.constant([[[1], [2, 3]], [], [[4]]]); text = tf.ragged.constant([["a"], ["b", "c"]]); n = tf.placeholder(tf.int32, [None])
+picked = [tf.gather(x, [2, 0]), tf.gather(x, [[0], [2]]), tf.gather([5, 6, 7, 8], x), tf.gather(deep, [2]), tf.gather(x, n), tf.gather_nd(x, [[0], [2]]), tf.nn.embedding_lookup(tf.eye(4), x)]
+joined = [tf.concat([x, x], 0), tf.concat([x, x], 1), tf.concat([x, [[9], [8], [7]]], 1), tf.concat([x, x], -1), tf.concat([deep, deep], 0), tf.concat([deep, deep], 1), tf.concat([deep, deep], 2), tf.stack([x, x]), tf.stack([x, x], 1), tf.stack([x, x], 2), tf.ragged.stack([x, x], 1), tf.ragged.stack([deep, deep])]
+shaped = [tf.expand_dims(x, 0), tf.expand_dims(x, 1), tf.expand_dims(x, -1), tf.tile(x, [2, 1]), tf.tile(x, [1, 2]), tf.tile(x, [2, 3]), tf.tile(deep, [1, 2, 2]), tf.one_hot(x, 4)]
+mapped = [tf.strings.join([text, text], "-"), tf.strings.length(text), tf.strings.substr(text, 0, 1), tf.string_to_hash_bucket_fast(text, 10), tf.as_string(x), tf.clip_by_value(x, 2, 2), tf.strings.upper(text), tf.strings.regex_full_match(text, "[ab]"), x + [[1], [2], [3]], tf.constant([[2], [2], [2]]) * x]
+with tf.Session() as s: log.append([[v.to_list() for v in s.run(part, {n: [1, 0, 0]})] for part in (picked, joined, shaped, mapped)]); log.append(s.run([tf.gather(x, 2), tf.gather_nd(x, [[0, 1], [2, 0]]), tf.gather_nd(deep, [[0, 1, 1]])])); log.append([raises("InvalidArgumentError", "", lambda: s.run(y.flat_values, {n: [3]})) for y in (tf.gather(x, n), tf.concat([x, tf.gather(x, n)], 1))])
+d = tf.data.Dataset.range(3).map(lambda i: tf.RaggedTensor.from_row_lengths(tf.range(i), [i])).make_one_shot_iterator().get_next()
+with tf.Session() as s: log.append([s.run(d).to_list() for _ in range(3)])
 """)
