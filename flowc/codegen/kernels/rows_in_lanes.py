@@ -317,7 +317,8 @@ class _RowsInLanes:
         c.rows.clear()
 
     def _recall(self, stage: int, wanted: Sequence[Value]) -> None:
-        """Of what was computed in stages before, what these values follow from."""
+        """Of what was computed in stages before, what these values follow from; what they have of
+        this one is among `rows`."""
         r, nest = self.r, self.r.c.nest
         known = {n.output: self._total("total", n) for n in r.reductions if self.stages[n] < stage}
         known |= {v: self._of_row(v) for v in self.of_rows if self.stages[v.node] <= stage}
@@ -325,6 +326,8 @@ class _RowsInLanes:
         stack, seen = list(wanted), set(wanted)
         while stack:
             value = stack.pop()
+            if value in r.c.rows:
+                continue
             buffer = known.get(value) or kept.get(value)
             if buffer is None:
                 stack += [v for v in value.node.inputs if v not in seen]
