@@ -324,9 +324,11 @@ class _RowsInLanes:
         known = {n.output: self._total("total", n) for n in r.reductions if self.stages[n] < stage}
         known |= {v: self._of_row(v) for v in self.of_rows if self.stages[v.node] <= stage}
         kept = {v: self.places[v] for v in self.cached if self.stages[v.node] < stage}
-        stack, seen = list(wanted), {*wanted, *r.c.rows}
+        stack, seen = list(wanted), set(wanted)
         while stack:
             value = stack.pop()
+            if value in r.c.rows:
+                continue
             buffer = known.get(value) or kept.get(value)
             if buffer is None:
                 stack += [v for v in value.node.inputs if v not in seen]

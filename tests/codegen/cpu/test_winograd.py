@@ -38,6 +38,7 @@ from flowc.run.executable import Executable
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}
 SAME = ((1, 1), (1, 1))
 MOST_CHANNELS = 416
+SECTIONS = {(1, 11): (1, 7), (7, 7): (1, 7), (3, 5): (3, 3), (7, 6): (4, 4)}  # of these windows
 ONE_SLICE = dict.fromkeys(("in_d", "out_d", "kernel_d", "stride_d", "dilation_d"), 1) | {"pad_d": 0}
 # Windows, outputs of a tile, and its error at most, of the largest element of the result; the
 # stride; the dilations.
@@ -57,6 +58,11 @@ TILES = [
     ((1, 3), (1, 4), 4e-6, 1, (1, 12)),
     ((5, 1), (2, 1), 4e-6, 1, (1, 1)),
     ((3, 1), (2, 1), 2e-6, 1, (2, 1)),
+    ((1, 11), (1, 4), 8e-6, 1, (1, 1)),
+    ((1, 11), (1, 4), 8e-6, 1, (1, 3)),
+    ((7, 7), (1, 4), 8e-6, 1, (1, 1)),
+    ((3, 5), (2, 2), 4e-6, 1, (2, 1)),
+    ((7, 6), (3, 3), 4e-6, 2, (1, 1)),
 ]
 
 
@@ -67,7 +73,7 @@ def shape_for(bits: int) -> TileShape:
 
 @lru_cache(maxsize=16)
 def kernel(spec: WinogradSpec) -> Compiled:
-    return Compiled(winograd_source(spec, MOST_CHANNELS))
+    return Compiled(winograd_source(spec, spec.sections_in_all * MOST_CHANNELS))
 
 
 Pads = tuple[tuple[int, int], tuple[int, int]]
@@ -121,8 +127,10 @@ def test_results_in_any_pieces(
     dilations: tuple[int, int],
     bits: int,
 ) -> None:
-    axes = [WinogradAxis(*sizes, stride) for sizes in zip(outputs, window)]
-    spec = WinogradSpec(shape_for(bits), Winograd(*axes))
+    section = SECTIONS.get(window, window)
+    axes = [WinogradAxis(*sizes, stride) for sizes in zip(outputs, section)]
+    sections = (-(-window[0] // section[0]), -(-window[1] // section[1]))
+    spec = WinogradSpec(shape_for(bits), Winograd(*axes), sections)
     for sizes, around in LAYERS:
         batch, height, width, channels, n = sizes
         # As many more zeros as the window is longer, so that there are outputs.
@@ -287,7 +295,9 @@ CHOICES = [
     ((160, 160, 17, (1, 7)), 4),
     ((192, 192, 17, (7, 1)), 4),
     ((384, 384, 8, (1, 3)), 2),
-    ((64, 64, 56, (7, 7)), None),
+    ((64, 64, 56, (7, 7)), 4),
+    ((64, 64, 56, (1, 11)), 4),
+    ((64, 64, 56, (1, 2)), None),
     ((256, 256, 2), None),
     ((16, 16, 7), None),
     ((64, 60, 56), None),

@@ -144,3 +144,19 @@ def test_what_follows_from_totals_alone_is_computed_once_a_row() -> None:
     divided = next(n for n, line in enumerate(lines) if " / " in line)
     loops = [line for line in lines[:divided] if line.startswith("for")]
     assert loops[-1].startswith("for p") and not loops[-2].startswith("for i")
+
+
+def test_what_the_last_stage_folds_is_a_result_beside_what_it_folds() -> None:
+    """The largest share of a row, and what follows from each share."""
+
+    def emit(b: Builder, x: Any) -> Any:
+        power = b.exp(b.sub(x, b.max(x, LAST, keep_dims=True)))
+        share = b.div(power, b.sum(power, LAST, keep_dims=True))
+        return share, b.add(share, np.float32(1)), b.max(share, LAST)
+
+    program, text = compiled(emit, (77, 24))
+    assert is_in_lanes(text)
+    x = np.random.default_rng(0).standard_normal((77, 24)).astype(np.float32)
+    share, more, most = program.run([x])
+    np.testing.assert_allclose(share, softmax(x), rtol=5e-6)
+    assert (more == share + 1).all() and (most == share.max(-1)).all()

@@ -218,7 +218,7 @@ class Convolved:
         return self._launch(source, self._packed(pack_pointwise, tiles), ints)
 
     def _winograd(self, window: tuple[int, ...], spec: WinogradSpec) -> Launch:
-        seen = math.prod(window[:-4]) * window[-2]  # by all taps of the depth
+        seen = math.prod(window[:-4]) * window[-2] * spec.sections_in_all
         source = winograd_source(spec, seen, self.finish.hook, extra=self.finish.extra)
         packed = self._packed(pack_winograd_weights, spec)
         return self._launch(source, packed, self._of_groups())

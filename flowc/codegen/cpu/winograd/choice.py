@@ -5,6 +5,9 @@ In: a convolution whose weights are known, and the register tile of its target. 
 count as the least that they may be, so what is chosen is as fast as the direct way whatever they
 turn out to be.
 
+Of a window that has no tile of its own, sections have: 7 x 7 taps are seven sections of 1 x 7, 11
+along an axis two of 7, whose last three are zeros. The best of them is a way.
+
 The cost of each way is counted in multiply-adds of vectors. More outputs a tile save more of them,
 and have more weights, whose reading decides where few tiles share them.
 """
@@ -38,8 +41,11 @@ OUTPUTS = {
     (7, 1): ((2, 1), (4, 1)),
 }
 STRIDED_OUTPUTS = {(3, 3): ((2, 2),), (4, 4): ((3, 3),), (5, 5): ((2, 2),)}
+MOST_SCRATCH = 2 << 20  # elements of a task of many sections: 8 MB
 WEIGHTS = 2  # elements that are multiplied and added while a byte of weights comes from memory
 GAIN = 0.85  # of the cost of a simpler way, at most
+
+Way = tuple[WinogradSpec | None, float]  # with its cost; None: directly
 
 
 def winograd_for(
@@ -49,11 +55,16 @@ def winograd_for(
     shape: TileShape,
 ) -> WinogradSpec | None:
     """The one to take. `result`: the logical dims of the output."""
-    chosen: WinogradSpec | None = None
-    least: float | None = None
-    for spec, cost in winograd_costs(lowering, weights, result, shape):
-        if least is None or cost < GAIN * least:
-            chosen, least = spec, cost
+    chosen = _least(winograd_costs(lowering, weights, result, shape))
+    return chosen[0][0] if chosen else None
+
+
+def _least(ways: list[Way]) -> list[Way]:
+    """The one to take of several, the simplest first; none of none."""
+    chosen = ways[:1]
+    for way in ways:
+        if way[1] < GAIN * chosen[0][1]:
+            chosen = [way]
     return chosen
 
 
@@ -62,7 +73,7 @@ def winograd_costs(
     weights: Value,
     result: tuple[Dim, ...],
     shape: TileShape,
-) -> list[tuple[WinogradSpec | None, float]]:
+) -> list[Way]:
     """The ways of a convolution, the simplest first; none where it cannot be computed so."""
     if weights.type.rank < 4:
         return []
@@ -82,37 +93,61 @@ def winograd_costs(
         and isinstance(width, int)
     ):
         return []
-    outputs = _outputs(lowering, (kernel_h, kernel_w))
+    tiles_of = _tiles_of(lowering, (kernel_h, kernel_w))
     tile = shape if _fills(shape, channels, n) else _of_half_vectors(shape)
-    if not (outputs and channels * n and _fills(tile, channels, n)):
+    if not (tiles_of and channels * n and _fills(tile, channels, n)):
         return []
     channels *= prod(int(d) for d in taps_d)  # what the taps of the depth see are more channels
     batch = prod(d for d in images if isinstance(d, int))
-    pairs, taps = channels * n, kernel_h * kernel_w
-    pixels = batch * height * width
-    direct = pairs * (pixels * taps / shape.lanes + _reading(taps, shape))
-    found: list[tuple[WinogradSpec | None, float]] = [(None, direct)]
-    (stride_h, stride_w), (dilation_h, dilation_w) = lowering.strides[-2:], lowering.dilations[-2:]
-    for outputs_h, outputs_w in outputs:
-        winograd = Winograd(
-            WinogradAxis(outputs_h, kernel_h, stride_h), WinogradAxis(outputs_w, kernel_w, stride_w)
+    taps, pixels = kernel_h * kernel_w, batch * height * width
+    direct = channels * n * (pixels * taps / shape.lanes + _reading(taps, shape))
+    of_window: list[Way] = [(None, direct)]
+    of_sections: list[Way] = []
+    for winograd, sections in tiles_of:
+        tiles = batch * prod(
+            map(_tiles, (height, width), lowering.dilations[-2:], winograd.outputs)
         )
-        tiles = batch * _tiles(height, dilation_h, outputs_h) * _tiles(width, dilation_w, outputs_w)
-        of_input, of_output = _transforms(winograd)
-        work = winograd.positions * pairs + of_input * channels + of_output * n
-        cost = tiles * work / tile.lanes + pairs * _reading(winograd.positions, shape)
-        found.append((WinogradSpec(tile, winograd), cost))
-    return found
+        spec = WinogradSpec(tile, winograd, sections)
+        way = spec, _cost(spec, tiles, channels, n, shape)
+        if sections == (1, 1):
+            of_window.append(way)
+        elif spec.scratch_elements(spec.sections_in_all * channels) <= MOST_SCRATCH:
+            of_sections.append(way)
+    return [*of_window, *_least(sorted(of_sections, key=_weights_of))]
 
 
-def _outputs(lowering: Convolution, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Along the last two axes; none where there is no tile."""
+def _cost(spec: WinogradSpec, tiles: int, channels: int, n: int, shape: TileShape) -> float:
+    """What the sections of a window see are more channels."""
+    seen, winograd = spec.sections_in_all * channels, spec.winograd
+    of_input, of_output = _transforms(winograd)
+    work = winograd.positions * seen * n + of_input * seen + of_output * n
+    return tiles * work / spec.shape.lanes + seen * n * _reading(winograd.positions, shape)
+
+
+def _weights_of(way: Way) -> int:
+    spec, _ = way
+    return 0 if spec is None else spec.sections_in_all * spec.winograd.positions
+
+
+def _tiles_of(
+    lowering: Convolution, window: tuple[int, int]
+) -> list[tuple[Winograd, tuple[int, int]]]:
+    """Along the last two axes, of the window or of its sections, and how many of these there are;
+    none where there is no tile."""
     strides, dilations = lowering.strides[-2:], lowering.dilations[-2:]
-    if strides == (1, 1):
-        return OUTPUTS.get(window, ())
-    if strides == (2, 2) and dilations == (1, 1):
-        return STRIDED_OUTPUTS.get(window, ())
-    return ()
+    if strides not in ((1, 1), (2, 2)) or (strides == (2, 2) and dilations != (1, 1)):
+        return []
+    table = OUTPUTS if strides == (1, 1) else STRIDED_OUTPUTS
+    cut = [window] if window in table else table
+    found: list[tuple[Winograd, tuple[int, int]]] = []
+    for section in cut:
+        if section[0] > window[0] or section[1] > window[1]:
+            continue
+        sections = -(-window[0] // section[0]), -(-window[1] // section[1])
+        for outputs in table[section]:
+            h, w = (WinogradAxis(*sizes) for sizes in zip(outputs, section, strides))
+            found.append((Winograd(h, w), sections))
+    return found
 
 
 def _tiles(extent: int, dilation: int, outputs: int) -> int:

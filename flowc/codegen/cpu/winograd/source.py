@@ -1,8 +1,9 @@
 """Winograd convolutions: small windows, with fewer multiplications.
 
-Of a volume the algorithm is that of images: what the taps of the depth see are more channels. With
-a dilation of d, every d-th pixel belongs to an image of its own: tiles hold pixels d apart, and d
-neighbours are tiles side by side.
+Of a volume the algorithm is that of images: what the taps of the depth see are more channels. So
+are those of the sections of a larger window, of which each sees the pixels a section further; taps
+that the last of them has too many are zeros. With a dilation of d, every d-th pixel belongs to an
+image of its own: tiles hold pixels d apart, and d neighbours are tiles side by side.
 
 In: a `WinogradSpec` (structure only; sizes are run-time arguments). Out: kernel source.
 
@@ -75,7 +76,12 @@ class WinogradSpec:
     """A Winograd convolution by register tiles of a `shape`."""
 
     shape: TileShape
-    winograd: Winograd
+    winograd: Winograd  # of one section of the window
+    sections: tuple[int, int] = (1, 1)  # along the height and the width
+
+    @property
+    def sections_in_all(self) -> int:
+        return self.sections[0] * self.sections[1]
 
     @property
     def tiles(self) -> int:
@@ -110,12 +116,23 @@ class WinogradSpec:
 
 def pack_winograd_weights(weights: Array, spec: WinogradSpec) -> Packed:
     """[*window, channels, n] -> for each block of `COLUMNS` outputs [positions, panels, channels,
-    columns], as tasks read them, flat; the taps of the depth are more channels."""
-    if weights.ndim == 5:
-        depth, *window, channels, n = weights.shape
-        weights = np.moveaxis(weights, 0, 2).reshape(*window, depth * channels, n)
+    columns], as tasks read them, flat; the taps of the depth and the sections are more channels."""
+    weights = _in_sections(weights, spec)
     blocks = range(0, weights.shape[-1], COLUMNS)
     return packed_in_a_row([_packed_block(weights[..., n : n + COLUMNS], spec) for n in blocks])
+
+
+def _in_sections(weights: Array, spec: WinogradSpec) -> Array:
+    """[*window, channels, n] -> [*section, depth * sections * channels, n]"""
+    *taps_d, height, width, channels, n = weights.shape
+    (h, w), (window_h, window_w) = spec.sections, (spec.winograd.h.window, spec.winograd.w.window)
+    depth = taps_d[0] if taps_d else 1
+    whole = weights.reshape(depth, height, width, channels, n)
+    missing = (0, h * window_h - height), (0, w * window_w - width)
+    if missing != ((0, 0), (0, 0)):
+        whole = np.pad(whole, ((0, 0), *missing, (0, 0), (0, 0)))
+    cut = whole.reshape(depth, h, window_h, w, window_w, channels, n)
+    return cut.transpose(2, 4, 0, 1, 3, 5, 6).reshape(window_h, window_w, -1, n)
 
 
 def _packed_block(weights: Array, spec: WinogradSpec) -> Packed:
@@ -189,7 +206,8 @@ def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
     lanes, size, sides = shape.lanes, shape.dtype.size, (winograd.h.side, winograd.w.side)
     with b.goto_entry_block():
         table = b.alloca(x.type, i64(winograd.positions))
-    _, step = _channel_blocks(kernel_d * channels, shape)
+    taps = kernel_d * spec.sections_in_all
+    _, step = _channel_blocks(taps * channels, shape)
     to_next_block = winograd.positions * spec.input_stride - step
     # What is left of a block of channels, and of those of a slice, and where the next stand.
     left, unseen, at = Counter(b, 0), Counter(b, 0), Counter(b, 0)
@@ -200,10 +218,11 @@ def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
         first_slice = (place.image - volume * out_d) * stride_d - pad_d
         left.set(step)
         at.set((tile - begin) * shape.row_stride)
-        with counted_loop(b, kernel_d) as tap:
-            slice_ = first_slice + tap * dilation_d
+        with counted_loop(b, taps) as tap:
+            tap_d, *corner = _seen_first(tap, (top, left_side), spec, apart)
+            slice_ = first_slice + tap_d * dilation_d
             is_there = b.icmp_unsigned("<", slice_.value, in_d.value)
-            first = (volume * in_d + slice_, top, left_side)
+            first = (volume * in_d + slice_, corner[0], corner[1])
             _elements(b, table, sides, x, first, (in_h, in_w), apart, stride, zeros, is_there)
             unseen.set(channels)
             with while_positive(b, unseen):
@@ -224,10 +243,24 @@ def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
                     left.set(step + count)
                 left.set(left.get() - count)
                 unseen.set(unseen.get() - count)
-    blocks, _ = _channel_blocks(kernel_d * channels, shape)
+    blocks, _ = _channel_blocks(taps * channels, shape)
     with counted_loop(b, blocks * winograd.positions) as block:
         place = offset(inputs, block * spec.input_stride)
         clear_rows_read(b, place, end - begin, n, shape)
+
+
+def _seen_first(
+    tap: Index, corner: Pair, spec: WinogradSpec, apart: Pair
+) -> tuple[Index, Index, Index]:
+    """Of a tap of the depth and a section, as one number: that tap, and the first pixel that the
+    section sees of a tile, whose first section sees `corner`."""
+    (h, w), winograd = spec.sections, spec.winograd
+    if spec.sections_in_all == 1:
+        return tap, *corner
+    line = tap // w
+    tap_d = line // h
+    down, right = (line - tap_d * h) * winograd.h.window, (tap - line * w) * winograd.w.window
+    return tap_d, corner[0] + apart[0] * down, corner[1] + apart[1] * right
 
 
 def _channel_blocks(channels: Index, shape: TileShape) -> tuple[Index, Index]:
@@ -299,10 +332,10 @@ def winograd_source(
     `pack_winograd_weights`. An image is a volume of one slice.
 
     Channels of the input and `n` are multiples of `shape.lanes`; `channels`: those that all taps of
-    the depth see. Arguments: `x, weights, y, scratch` and the pointers of `extra`; `batch`; per
-    axis `in out pad dilation` (`pad`: zeros before the first element); `kernel_d stride_d`;
-    `channels` (of the input) `n`; `parts`; `x_stride` and `c_stride` (elements from one pixel to
-    the next); the indices of `extra`; `begin, end`.
+    the depth and sections see. Arguments: `x, weights, y, scratch` and the pointers of `extra`;
+    `batch`; per axis `in out pad dilation` (`pad`: zeros before the first element); `kernel_d
+    stride_d`; `channels` (of the input) `n`; `parts`; `x_stride` and `c_stride` (elements from one
+    pixel to the next); the indices of `extra`; `begin, end`.
     """
     shape, winograd = spec.shape, spec.winograd
     sizes = [*per_axis("dhw", "in", "out", "pad", "dilation"), "kernel_d", "stride_d"]
@@ -351,7 +384,8 @@ def winograd_source(
                     pad_d, n, dilation_h, dilation_w)
             winograd_products_{suffix}(
                 products, advance(inputs, (first - known_first) * {shape.row_stride}), weights,
-                last - first, kernel_d * channels, column_begin, column_end)
+                last - first, {spec.sections_in_all} * kernel_d * channels, column_begin,
+                column_end)
             winograd_output_{suffix}(
                 products, dump, advance(y, column_begin), first, last, out_h, out_w, tiles_h,
                 tiles_w, c_stride, column_end - column_begin, dilation_h, dilation_w)
@@ -408,7 +442,7 @@ def _symbols(spec: WinogradSpec) -> dict[str, Any]:
         "least": least,
         "ceil_div": ceil_div,
         "zero_run": zero_run_routine(spec.shape).intrinsic(),
-        f"winograd_input_{suffix}": _routine(spec, "input", "ppp" + "i" * 19, _emit_input),
+        f"winograd_input_{suffix}": _routine(spec, _input(spec), "ppp" + "i" * 19, _emit_input),
         f"winograd_products_{suffix}": _routine(spec, "products", "pppiiii", _emit_products),
         f"winograd_output_{suffix}": _routine(spec, "output", "ppp" + "i" * 10, _emit_output),
     }
@@ -424,6 +458,13 @@ def _routine(
     full = f"winograd_{name}.{shape.name}.{spec.winograd.name}"
     shared = name != "products"  # a loop that calls what is shared
     return Routine(full, shape.dtype, kinds, lambda b, v: emit(b, v, spec), shared).intrinsic()
+
+
+def _input(spec: WinogradSpec) -> str:
+    """The name of the only routine that knows of sections."""
+    return (
+        "input" if spec.sections_in_all == 1 else f"input_in_{spec.sections[0]}x{spec.sections[1]}"
+    )
 
 
 def _suffix(spec: WinogradSpec) -> str:

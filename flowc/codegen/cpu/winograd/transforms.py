@@ -177,6 +177,10 @@ class Winograd:
         return self.h.side * self.w.side
 
     @property
+    def outputs(self) -> tuple[int, int]:
+        return self.h.outputs, self.w.outputs
+
+    @property
     def name(self) -> str:
         h, w = self.h, self.w
         strided = f"_by_{h.stride}x{w.stride}" if max(h.stride, w.stride) > 1 else ""
