@@ -76,11 +76,7 @@ def planar_block(
         if stride > 1 and _is_seldom_used(lowering, known):
             return _lines_by_group(shape, lowering, known, result)
         if not _fills_planes(shape, lowering, known, result[-2]):
-            few_uses = prod(known[:-2]) <= prod(lowering.strides)
-            long_sums = prod(known[:-1]) > LONGEST_SUM
-            if few_uses or long_sums:
-                return None
-            return _lines_by_group(shape, lowering, known, result)
+            return _lines_of_few_outputs(shape, lowering, known, result)
         tile = vectors_of_pixels(shape, outputs) * shape.lanes
         shift = (kernel_w - 1) * dilation // stride
         tiling = _Tiling(shape, tile, (1, shift), stride * channels)
@@ -96,6 +92,23 @@ def planar_block(
     tile = _tile_of_lines(shape, known)
     found = _cut(_Tiling(tile, tile.rows, seen, 1, fewest), lowering, known, result)
     return None if found is None else replace(found, line_stride=line_stride, tile=tile)
+
+
+def _lines_of_few_outputs(
+    shape: TileShape, lowering: Convolution, weights: Sequence[int], result: Sequence[Dim]
+) -> PlanarBlock | None:
+    """By tiles of one vector, which may have lanes that stand empty."""
+    *window, channels, outputs = weights
+    if prod(window) <= prod(lowering.strides):
+        return None
+    if len(lowering.strides) == 2:
+        return _lines_by_group(shape, lowering, weights, result)
+    if lowering.dilations[-1] != 1 or prod(weights[:-1]) > LONGEST_SUM:
+        return None
+    tile, stride = one_vector_shape(shape, outputs), lowering.strides[-1]
+    seen = (stride * channels, (window[-1] - stride) * channels)
+    found = _cut(_Tiling(tile, tile.rows, seen, 1, FEWEST_LINES), lowering, weights, result)
+    return None if found is None else replace(found, line_stride=seen[0], tile=tile)
 
 
 def _tile_of_lines(shape: TileShape, weights: Sequence[int]) -> TileShape:
