@@ -252,7 +252,9 @@ def test_other_convolutions_are_computed_otherwise() -> None:
     assert _block((3, 3, 16, 65), (1, 64, symbol("w"), 65)) is None  # three panels
     assert _block((3, 3, 16, 65), (1, 64, 7, 65)) is None  # whose tiles are low
     assert _block((9, 9, 64, 256), (1, 64, 64, 256)) is None  # of weights that are far
-    assert _block((3, 3, 160, 16), image, strides=(2, 2)) is None
+    assert _block((3, 3, 260, 16), image, strides=(2, 2)) is None
+    assert _block((7, 7, 160, 48), (1, 5, 5, 48), strides=(2, 2)) is None  # of low tiles
+    assert _block((1, 25, 128, 48), (1, 1, 256, 48), strides=(1, 4)).line_stride == 512
     assert _block((2, 2, 16, 16), image, strides=(2, 2)) is None
     assert _block((1, 1, 16, 16), image) is None
     assert _block((1, 1, 16, 8), image) is None

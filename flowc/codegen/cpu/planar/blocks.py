@@ -21,10 +21,11 @@ PLANE_BYTES, VOLUME_BYTES, MOST_BYTES = 192 << 10, 384 << 10, 768 << 10
 USES = 4  # of an element of the input, at least: else taking planes apart costs more than it saves
 FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
 # Elements from one pixel to the next, at most, of lines for any number of outputs, and for those of
-# two panels; more share what is gathered, unless tiles are about as high as they may be and weights
-# are near, which each row of pixels reads.
-LINE_STRIDE, NARROW_STRIDE = 12, 256
+# two panels, if tiles are high at most the last; more share what is gathered, unless tiles are about
+# as high as they may be and weights are near, which each row of pixels reads.
+LINE_STRIDE, NARROW_STRIDE, FAR_STRIDE = 12, 256, 512
 FILLED_TILES, NEAR_WEIGHT_BYTES = 0.8, 3 << 20
+HIGH_TILES = 0.7  # of the rows that a tile may have, on average: it reads weights seldom enough
 LONGEST_SUM = 16384  # of lines, whose sums are one chain of roundings
 TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these,
 NEAR_PANEL_BYTES = 112 << 10  # of a wide panel that each few rows read anew
@@ -155,10 +156,15 @@ def _fits_lines(
     line_stride = lowering.strides[-1] * channels
     if line_stride <= LINE_STRIDE:
         return prod(window) * channels >= USES
-    if line_stride > NARROW_STRIDE or prod(window) <= prod(lowering.strides):
+    if line_stride > FAR_STRIDE or prod(window) <= prod(lowering.strides):
         return False
     if outputs <= 2 * shape.columns:
-        return True
+        is_high = isinstance(width, int) and width >= (
+            HIGH_TILES * -(-width // shape.rows) * shape.rows
+        )
+        return is_high or line_stride <= NARROW_STRIDE
+    if line_stride > NARROW_STRIDE:
+        return False
     is_near = prod(weights) * shape.dtype.size <= NEAR_WEIGHT_BYTES
     if not isinstance(width, int) or not is_near or prod(weights[:-1]) > LONGEST_SUM:
         return False
