@@ -21,8 +21,8 @@ PLANE_BYTES, VOLUME_BYTES, MOST_BYTES = 192 << 10, 384 << 10, 768 << 10
 USES = 4  # of an element of the input, at least: else taking planes apart costs more than it saves
 FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
 # Elements from one pixel to the next, at most, of lines for any number of outputs, and for those of
-# two panels, if tiles are high at most the last; more share what is gathered, unless tiles are about
-# as high as they may be and weights are near, which each row of pixels reads.
+# two panels, of which the last is for high tiles; more share what is gathered, unless tiles are
+# about as high as they may be and weights are near, which each row of pixels reads.
 LINE_STRIDE, NARROW_STRIDE, FAR_STRIDE = 12, 256, 512
 FILLED_TILES, NEAR_WEIGHT_BYTES = 0.8, 3 << 20
 HIGH_TILES = 0.7  # of the rows that a tile may have, on average: it reads weights seldom enough

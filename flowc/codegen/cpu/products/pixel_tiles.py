@@ -55,7 +55,7 @@ def is_product_of_pixels(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> 
         tiles = heights_needed(height, None), heights_needed(height, {rows: 1})
         if rows < max(height, filled * min(x.computed(rows) for x in tiles)):
             return False
-    return _fits_caches(shape, channels, n)
+    return _fits_caches(pixel_shape(shape, n), channels, n)
 
 
 def _fits_caches(shape: TileShape, channels: int, n: int) -> bool:

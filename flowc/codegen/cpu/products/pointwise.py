@@ -65,6 +65,8 @@ NEAR_ROWS = 42  # of a task, about: they stay in the first caches until they are
 NEAR_BYTES = 24 << 10  # of short rows and their results: as many are a task
 FAR_ROWS = 98  # of a task where weights are more than `NEAR_WEIGHTS`: all share what is read
 NEAR_WEIGHTS = 256 << 10  # bytes
+FAR_WEIGHTS = 1 << 20  # bytes: they come from beyond the second cache,
+FAR_BYTES = 640 << 10  # of rows that share them; these stay there
 CHAIN = 512  # steps of a sum, at most: what is longer loses digits
 
 
@@ -72,6 +74,8 @@ def rows_together(shape: TileShape, channels: Dim, n: Dim) -> int:
     """How many rows a task of `pointwise_source` has, about, for so many channels and columns."""
     if not (isinstance(channels, int) and isinstance(n, int)):
         return NEAR_ROWS
+    if channels * n * shape.dtype.size > FAR_WEIGHTS:
+        return max(FAR_ROWS, FAR_BYTES // (channels * shape.dtype.size))
     if channels * n * shape.dtype.size > NEAR_WEIGHTS:
         return FAR_ROWS
     return max(NEAR_ROWS, NEAR_BYTES // ((channels + n) * shape.dtype.size))
