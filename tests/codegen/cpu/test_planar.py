@@ -258,6 +258,10 @@ def test_other_convolutions_are_computed_otherwise() -> None:
     assert _block((2, 2, 16, 16), image, strides=(2, 2)) is None
     assert _block((1, 1, 16, 16), image) is None
     assert _block((1, 1, 16, 8), image) is None
+    assert (
+        _block((4, 4, 8, 3), image, strides=(4, 4)) is None
+    )  # runs of 32 elements, each used once
+    assert _block((3, 3, 1, 2), image, strides=(3, 3)).line_stride == 3
     assert _block((3, 3, 16, 8), (1, 64, 17, 8)).tile.columns == 8  # too narrow for planes
     assert (
         _block((3, 3, 3, 700, 8), (1, 7, 7, 7, 8), strides=(1, 1, 1)) is None

@@ -25,6 +25,7 @@ FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
 # about as high as they may be and weights are near, which each row of pixels reads.
 LINE_STRIDE, NARROW_STRIDE, FAR_STRIDE = 12, 256, 512
 FILLED_TILES, NEAR_WEIGHT_BYTES = 0.8, 3 << 20
+SHORT_RUN = 32  # elements: to gather fewer of a row takes as long, and copies no less of the image
 HIGH_TILES = 0.7  # of the rows that a tile may have, on average: it reads weights seldom enough
 LONGEST_SUM = 16384  # of lines, whose sums are one chain of roundings
 TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these,
@@ -100,7 +101,8 @@ def _lines_of_few_outputs(
 ) -> PlanarBlock | None:
     """By tiles of one vector, which may have lanes that stand empty."""
     *window, channels, outputs = weights
-    if prod(window) <= prod(lowering.strides):
+    is_run = window[-1] * channels >= SHORT_RUN or prod(window) == 1
+    if prod(window) <= prod(lowering.strides) and is_run:
         return None
     if len(lowering.strides) == 2:
         return _lines_by_group(shape, lowering, weights, result)
