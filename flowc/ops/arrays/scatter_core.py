@@ -86,7 +86,7 @@ def change_owned_slices(
                 at = at * dims[d] + place
             if owned and at >= first and at < first + band:
                 combine_with(out, at * width + column, updates[row * width + column], status)
-                if status[0]:
+                if COMBINE == 4 and status[0]:
                     return
 
 
@@ -114,7 +114,8 @@ def change_slices_kernel(
             at = at * dims[d] + place
         for j in range(count):
             combine_with(out, at * width + j, updates[row * width + j], status)
-            if status[0]:
+            # No element of others fails, so that they are computed in vectors.
+            if COMBINE == 4 and status[0]:
                 return
 
 

@@ -95,6 +95,14 @@ def test_where_rows_go_together(emit: Emit, columns: int, loops: int) -> None:
     np.testing.assert_allclose(y, exact, rtol=1e-4, atol=1e-4)
 
 
+def test_rows_that_fill_no_vectors_together_are_side_by_side_too() -> None:
+    """One loop over all of their elements, no loop over the columns of each."""
+    weights = RANDOM.normal(size=(K, 3)).astype(np.float32)
+    for emit in (added, lambda b, biased, rest, _: b.tanh(b.add(biased, rest))):
+        _, kernel = program(emit, weights, np.ones(3, np.float32))
+        assert "for column in range(3)" not in kernel.source
+
+
 def test_layers_that_are_alike_have_their_own_constants() -> None:
     b: Any = Builder()
     y = b.parameter("x", tensor_type(dtypes.f32, (40, 6)))

@@ -148,6 +148,32 @@ def test_volumes_are_images_of_several_slices(
     _check(cases, outputs, target, name)
 
 
+def test_volumes_of_few_outputs_and_pixels_are_computed_by_lines() -> None:
+    cases = [((2, 4, 5, 6, 8), (3, 3, 3, 8), (1, 1, 1), (1, 1, 1), SAME)]
+    cases.append(((1, 5, 7, 8, 3), (3, 2, 3, 3), (2, 2, 2), (1, 1, 1), SAME))
+    _check(cases, 7, "native", "line_conv")
+
+
+@pytest.mark.parametrize(("outputs", "name"), [(1, "planar_conv"), (40, "line_conv")])
+def test_rows_of_taps_in_the_padding_are_left_out(outputs: int, name: str) -> None:
+    """What is not finite among weights that see nothing but padding is not seen."""
+    x, w = np.ones((1, 2, 48, 3), np.float32), np.ones((5, 1, 3, outputs), np.float32)
+    w[[0, 4]] = np.nan
+    found, names = _convolved(x, w, (1, 1), (1, 1), SAME, "native", 1)
+    assert name in names
+    np.testing.assert_array_equal(found, np.full_like(found, 6) + np.arange(outputs))
+
+
+def test_long_sums_of_lines_are_several() -> None:
+    """25,088 products; in one chain, 1 + 2^-24 would stay 1 wherever it is added."""
+    x = np.full((1, 7, 7, 512), 2**-12, np.float32)
+    w = np.full((7, 7, 512, 8), 2**-12, np.float32)
+    w[0, 0, 0] = 2**12
+    found, names = _convolved(x, w, (1, 1), (1, 1), VALID, "native", 1)
+    assert "grouped_conv" in names
+    assert (found[0, 0, 0] - np.arange(8) > 1 + 2**-12).all()
+
+
 def _check(cases: list[Any], outputs: int, target: str, name: str) -> None:
     rng = np.random.default_rng(outputs)
     for i, (image, window, strides, dilations, padding) in enumerate(cases):
@@ -226,12 +252,20 @@ def test_other_convolutions_are_computed_otherwise() -> None:
     assert _block((3, 3, 16, 65), (1, 64, symbol("w"), 65)) is None  # three panels
     assert _block((3, 3, 16, 65), (1, 64, 7, 65)) is None  # whose tiles are low
     assert _block((9, 9, 64, 256), (1, 64, 64, 256)) is None  # of weights that are far
-    assert _block((3, 3, 160, 16), image, strides=(2, 2)) is None
+    assert _block((3, 3, 260, 16), image, strides=(2, 2)) is None
+    assert _block((7, 7, 160, 48), (1, 5, 5, 48), strides=(2, 2)) is None  # of low tiles
+    assert _block((1, 25, 128, 48), (1, 1, 256, 48), strides=(1, 4)).line_stride == 512
     assert _block((2, 2, 16, 16), image, strides=(2, 2)) is None
     assert _block((1, 1, 16, 16), image) is None
     assert _block((1, 1, 16, 8), image) is None
+    assert (
+        _block((4, 4, 8, 3), image, strides=(4, 4)) is None
+    )  # runs of 32 elements, each used once
+    assert _block((3, 3, 1, 2), image, strides=(3, 3)).line_stride == 3
     assert _block((3, 3, 16, 8), (1, 64, 17, 8)).tile.columns == 8  # too narrow for planes
-    assert _block((7, 7, 512, 8), (1, 7, 7, 8)) is None  # sums of 25,088 products
+    assert (
+        _block((3, 3, 3, 700, 8), (1, 7, 7, 7, 8), strides=(1, 1, 1)) is None
+    )  # of 18,900 products
     assert _block((3, 3, 16, 8), image, strides=(2, 2)).tile.columns == 8
     assert _block((3, 3, 1, 8), image, groups=8) is None
     assert _block((3, 3, 8, 64), image, groups=8).tile.columns == 8

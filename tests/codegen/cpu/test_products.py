@@ -33,11 +33,13 @@ from flowc.codegen.cpu.products.pixel_tiles import (
     is_pointwise,
     pack_pointwise,
     panel_vectors,
+    panel_width,
     pixel_shape,
     reads_right_in_place,
     with_even_tiles,
 )
 from flowc.codegen.cpu.products.pointwise import pointwise_source
+from flowc.codegen.cpu.products.row_sums import Stored
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.llvm.vector_ir import Routine
@@ -225,12 +227,13 @@ def test_packing_at_run_time_equals_packing_when_compiling(transpose_b: bool) ->
     for batch, k, n in [(1, 1, 1), (2, 37, 45), (1, 64, 48)]:
         b = values((batch, k, n), dtypes.f32)
         stored = np.ascontiguousarray(b.transpose(0, 2, 1)) if transpose_b else b
-        expected = pack_gemm_b(b, shape).array()
-        found = np.full_like(expected, 77)
-        pack_kernel(shape, transpose_b)(
-            stored, found, batch=batch, k=k, n=n, b_stride=stored.shape[-1], b_batch=k * n
-        )
-        np.testing.assert_array_equal(found, expected)
+        of_pixels = np.stack([pack_pointwise(matrix, shape).array() for matrix in b])
+        last = panel_width(shape, n % shape.columns) or shape.columns
+        for rest, expected in ((shape.columns, pack_gemm_b(b, shape).array()), (last, of_pixels)):
+            found = np.full_like(expected, 77)
+            sizes = {"batch": batch, "k": k, "n": n, "rest": rest, "b_batch": k * n}
+            pack_kernel(shape, transpose_b)(stored, found, b_stride=stored.shape[-1], **sizes)
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_epilogue_runs_once_over_every_element() -> None:
@@ -269,7 +272,18 @@ def test_windows_of_one_pixel(bits: int, dtype: dtypes.DType) -> None:
             y = np.full((m, n), 77, dtype.numpy)
             packed = pack_pointwise(w, shape).array()
             sizes = {"m": m, "n": n, "channels": channels, "parts": 2, "c_stride": n}
-            kernel(x, packed, y, splits=3, batch=1, x_batch=0, w_batch=0, w_step=channels, **sizes)
+            kernel(
+                x,
+                packed,
+                y,
+                splits=3,
+                batch=1,
+                x_batch=0,
+                w_batch=0,
+                w_step=channels,
+                x_stride=channels,
+                **sizes,
+            )
             assert_close(y, (x.astype(np.float64) @ w).astype(dtype.numpy), channels)
 
 
@@ -280,11 +294,12 @@ def test_windows_of_one_pixel_are_products_of_a_batch() -> None:
     packed = np.stack([pack_pointwise(matrix, shape).array() for matrix in w])
     sizes = {"batch": 3, "m": 29, "n": 64, "channels": 7, "parts": 1, "c_stride": 64}
     kernel = Compiled(pointwise_source(shape, 0))
-    kernel(x, packed, y, splits=2, x_batch=29 * 7, w_batch=7 * 64, w_step=7, **sizes)
+    kernel(x, packed, y, splits=2, x_batch=29 * 7, w_batch=7 * 64, w_step=7, x_stride=7, **sizes)
     assert_close(y, np.matmul(x.astype(np.float64), w).astype(np.float32), 7)
 
 
-def test_right_operands_are_read_where_they_stand() -> None:
+@pytest.mark.parametrize("turned", [False, True])
+def test_operands_are_read_where_they_stand(turned: bool) -> None:
     """Vectors that end with the columns read nothing behind them."""
     target = shape_for(dtypes.f32, 128)
     lanes = target.lanes
@@ -293,11 +308,19 @@ def test_right_operands_are_read_where_they_stand() -> None:
             if not reads_right_in_place(target, k, n, m):
                 continue
             shape = with_even_tiles(pixel_shape(target, n), m)
-            kernel = Compiled(pointwise_source(shape, n % shape.columns, in_place=True))
+            stored = Stored(in_place=True, turned=turned)
+            kernel = Compiled(pointwise_source(shape, n % shape.columns, stored=stored))
             x, w = values((3, m, k), dtypes.f32), values((3, k, n), dtypes.f32, 1)
             y = np.full((3, m, n), 77, np.float32)
+            left = np.ascontiguousarray(x.transpose(0, 2, 1)) if turned else x
             sizes = {"batch": 3, "m": m, "n": n, "channels": k, "parts": 1, "c_stride": n}
-            kernel(x, w, y, splits=2, x_batch=m * k, w_batch=k * n, w_step=1, **sizes)
+            sizes |= {
+                "x_batch": m * k,
+                "w_batch": k * n,
+                "w_step": 1,
+                "x_stride": m if turned else k,
+            }
+            kernel(left, w, y, splits=2, **sizes)
             assert_close(y, np.matmul(x.astype(np.float64), w).astype(np.float32), k)
             rest = n % shape.columns
             assert all(a + b <= rest for a, b in panel_vectors(shape, rest, in_place=True))
@@ -336,7 +359,7 @@ def test_blocks_have_the_rows_that_tiles_are_chosen_for() -> None:
     source = pointwise_source(shape, 0)
     found: list[int] = []
     names = {"advance": lambda p, n: n, "least": min, "ceil_div": lambda x, y: -(-x // y)}
-    names |= {"idiv": lambda x, y: x // y, "call_product": lambda *a: found.append(a[12])}
+    names |= {"idiv": lambda x, y: x // y, "call_product": lambda *a: found.append(a[13])}
     space: dict[str, Any] = dict(names)
     exec(source.text, space)
     bound = [x if isinstance(x, int) else 0 for x in source.bound.values()]
@@ -347,7 +370,7 @@ def test_blocks_have_the_rows_that_tiles_are_chosen_for() -> None:
             sizes = {"batch": 1, "m": m, "n": 2 * shape.columns, "parts": parts}
             tasks = eval(source.tasks, sizes)
             for begin, end in itertools.combinations(range(tasks + 1), 2):
-                ints = [1, m, sizes["n"], 8, parts, sizes["n"], 0, 0, 8, begin, end]
+                ints = [1, m, sizes["n"], 8, parts, sizes["n"], 0, 0, 8, 8, begin, end]
                 space[source.name](*bound, 0, 0, 0, *ints)
             known = counts_of_rows(m, rows, unit, parts, unit)
             assert {*found} - {0} == {*known} - {0}
@@ -394,7 +417,8 @@ def test_which_convolutions_read_pixels_where_they_are() -> None:
         (plain, (1, 1, 24, 49), symbol("m"), True),
         (plain, (1, 1, 728, 728), 361, True),
         (plain, (1, 1, 1536, 64), 12544, True),
-        (plain, (1, 1, 1024, 64), 12544, False),  # rows that displace each other from the cache
+        (plain, (1, 1, 1024, 64), 12544, True),
+        (plain, (1, 1, 1024, 96), 12544, False),  # 9 rows displace each other from the cache
         (plain, (1, 1, 2049, 64), 12544, False),
         (plain, (1, 1, 24, 8), 49, True),
         (plain, (1, 1, 24, 8), 32, True),
@@ -427,22 +451,33 @@ def test_which_products_read_their_rows_where_they_are() -> None:
 def test_which_products_of_a_batch_do_so() -> None:
     packed, gathered = ["pack_panels", "pointwise_conv"], ["pack_panels", "gemm"]
     in_place = ["pointwise_conv"]
-    assert product_kernels(128, 64, 128, of_run=True) == in_place  # of a right operand that is near
-    assert product_kernels(57, 60, 128, of_run=True) == in_place
-    assert product_kernels(128, 66, 128, of_run=True) == gathered  # the last panel is not whole
-    assert product_kernels(24, 512, 512, of_run=True) == in_place  # too few rows to pack it
-    assert product_kernels(56, 512, 256, of_run=True) == packed
-    assert product_kernels(57, 64, 256, of_run=True) == gathered  # rows would be computed twice
-    assert product_kernels(symbol("m"), 64, 128, of_run=True) == gathered
+    kernels = lambda m, n, k, **turned: product_kernels(m, n, k, of_run=True, **turned)
+    assert kernels(128, 64, 128) == in_place  # of a right operand that is near
+    assert kernels(57, 60, 128) == kernels(128, 66, 64) == kernels(256, 3, 64) == in_place
+    assert kernels(24, 512, 512) == in_place  # too few rows to pack it
+    assert kernels(300, 50, 768) == in_place  # one panel as it stands
+    assert kernels(56, 512, 256) == kernels(57, 130, 256) == packed
+    assert kernels(300, 64, 1024) == in_place  # six rows of a tile stay in the first cache
+    assert kernels(300, 16, 1024) == gathered  # of 14 rows, one displaces another
+    assert kernels(symbol("m"), 64, 128) == gathered
+    assert kernels(56, 512, 256, turn=(False, True)) == packed
+    assert kernels(128, 64, 128, turn=(True, False)) == in_place
+    assert kernels(57, 130, 256, turn=(True, False)) == packed
+    assert kernels(512, 64, 128, turn=(True, False)) == ["pack_panels", "gemm_transposed"]
 
 
-def product_kernels(m: Dim, n: int, k: int, *, of_run: bool = False) -> list[str]:
-    """The names of the kernels of a product, of known weights or those `of_run`, for AVX-512."""
+def product_kernels(
+    m: Dim, n: int, k: int, *, of_run: bool = False, turn: tuple[bool, bool] = (False, False)
+) -> list[str]:
+    """The names of the kernels of a product, of known weights or those `of_run`, for AVX-512.
+    `turn`: whether operands are transposed."""
     b = Builder()
-    x = b.parameter("x", tensor_type(dtypes.f32, (m, k)))
-    w = b.parameter("w", tensor_type(dtypes.f32, (k, n))) if of_run else None
-    right = b.const(np.ones((k, n), np.float32)) if w is None else w
-    cluster = run_passes(b.build([b.mat_mul(x, right)]), Options())
+    x = b.parameter("x", tensor_type(dtypes.f32, (k, m) if turn[0] else (m, k)))
+    dims = (n, k) if turn[1] else (k, n)
+    right = b.parameter("w", tensor_type(dtypes.f32, dims))
+    right = right if of_run else b.const(np.ones(dims, np.float32))
+    product = b.mat_mul(x, right, transpose_a=turn[0], transpose_b=turn[1])
+    cluster = run_passes(b.build([product]), Options())
     node = next(node for node in cluster.nodes if node.op.name == "cluster")
     return [launch.kernel.entry for launch in contraction_launches(node, cpu_target("x86-64-v4"))]
 

@@ -104,14 +104,15 @@ def test_tiles_of_pixels_fetch_the_next_panel_into_the_second_cache() -> None:
     weights = aligned(pack_pointwise(ones(channels, n), SHAPE).array())
     y = ones(m, n)
     sizes = {"batch": 1, "m": m, "n": n, "channels": channels, "c_stride": n}
-    kernel(ones(m, channels), weights, y, x_batch=0, w_batch=0, w_step=channels, **sizes)
+    sizes |= {"w_step": channels, "x_stride": channels}
+    kernel(ones(m, channels), weights, y, x_batch=0, w_batch=0, **sizes)
     of_panel = channels * SHAPE.columns * 4 // LINE
     assert sorted(kernel.lines(weights, SECOND)) == [*range(of_panel, 3 * of_panel)]
     # Rows of another block read them again, when they are there.
     sizes["m"] = 2 * NEAR_ROWS // SHAPE.rows * SHAPE.rows
     again = Recorded(pointwise_source(SHAPE, 0))
     y = ones(sizes["m"], n)
-    again(ones(sizes["m"], channels), weights, y, x_batch=0, w_batch=0, w_step=channels, **sizes)
+    again(ones(sizes["m"], channels), weights, y, x_batch=0, w_batch=0, **sizes)
     assert {*again.lines(weights, SECOND)} <= {*range(of_panel, 4 * of_panel)}
     assert len(again.lines(weights, SECOND)) < 2 * 3 * of_panel
 
@@ -122,7 +123,8 @@ def test_the_first_panel_of_later_rows_fetches_the_rows_behind() -> None:
     weights = aligned(pack_pointwise(ones(channels, n), SHAPE).array())
     x = aligned(ones(m, channels))
     sizes = {"batch": 1, "m": m, "n": n, "channels": channels, "c_stride": n}
-    kernel(x, weights, ones(m, n), x_batch=0, w_batch=0, w_step=channels, **sizes)
+    sizes |= {"w_step": channels, "x_stride": channels}
+    kernel(x, weights, ones(m, n), x_batch=0, w_batch=0, **sizes)
     of_tile = SHAPE.rows * channels * 4 // LINE
     assert sorted({*kernel.lines(x, SECOND)}) == [*range(4 * of_tile, 6 * of_tile)]
 

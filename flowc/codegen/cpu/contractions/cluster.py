@@ -93,25 +93,29 @@ def _finish(
 
     begin, end = int_name("begin"), int_name("end")
     together = 1
-    if one_panel and isinstance(dims[-1], int) and layout == LAYOUTS[CHANNELS_LAST]:
-        fits = _can_repeat(body, inner, c.inputs, dims[-1])
-        together = _rows_together(dims[-1], shape.lanes, is_dear) if fits else 1
-    if together > 1:
-        columns = together * dims[-1]
+    n = dims[-1]
+    if one_panel and isinstance(n, int) and layout == LAYOUTS[CHANNELS_LAST]:
+        fits = _can_repeat(body, inner, c.inputs, n)
+        together = _rows_together(n, shape.lanes, is_dear) if fits else 1
+    if together > 1 and isinstance(n, int):
+        columns = together * n
         blocks = nest.let(int_op("idiv", int_sum("end", "-begin"), int_number(together)), "q")
         rest = int_sum("begin", (together, blocks.name))
-        with (
-            nest.loop("row", begin, rest, together),
-            nest.loop("column", int_number(0), int_number(columns)),
-        ):
-            element(columns)
-        begin = rest
-    bounds = int_name("first"), int_name("last")
-    if one_panel:
-        bounds = int_number(0), nest.size(dims[-1])
-    rows = nest.loop("row", begin, end)
-    with rows, nullcontext() if is_single else nest.loop("column", *bounds):
-        element(product(dims) if is_single else dims[-1])
+        # The rows that are left are fewer, side by side, too.
+        left = int_sum((n, "end"), (-n, "begin"), (-columns, blocks.name))
+        for bounds, count in (((begin, rest), int_number(columns)), ((rest, end), left)):
+            with (
+                nest.loop("row", *bounds, together),
+                nest.loop("column", int_number(0), count),
+            ):
+                element(columns)
+    else:
+        bounds = int_name("first"), int_name("last")
+        if one_panel:
+            bounds = int_number(0), nest.size(dims[-1])
+        rows = nest.loop("row", begin, end)
+        with rows, nullcontext() if is_single else nest.loop("column", *bounds):
+            element(product(dims) if is_single else dims[-1])
     tail = ("begin", "end", "first", "last")
     made = c.launch(target, node.outputs, 1, 1, 0, node, tail)
     operands = tuple(_repeated(x, dims[-1], together) for x in made.operands)

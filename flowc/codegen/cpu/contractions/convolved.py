@@ -204,6 +204,7 @@ class Convolved:
         channels, n = self.weights.dims[-2:]
         m, finish = product(self.image[:-1]), self.finish
         ints: dict[str, Dim] = {"m": m, "n": n, "channels": channels, "w_step": channels}
+        ints["x_stride"] = channels
         ints |= {"c_stride": n, "batch": 1, "x_batch": 0, "w_batch": 0}
         if block_rows:
             ints |= {"m": block_rows, "batch": floordiv(m, block_rows), "parts": 1}

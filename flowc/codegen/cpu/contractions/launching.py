@@ -125,10 +125,13 @@ def pack_launch(
     steps: tuple[Dim, Dim],
     workspace: Dim,
     *,
+    rest: Dim = 0,
     transposed: bool = False,
 ) -> Launch:
-    """Packs a right operand that the run computes."""
+    """Packs a right operand that the run computes. `rest`: the columns of its last panel, if they
+    are not as many as those of others."""
     ints: dict[str, Dim] = dict(zip(("batch", "k", "n"), sizes))
+    ints["rest"] = rest or shape.columns
     ints |= {"b_stride": steps[0], "b_batch": steps[1]}
     source = pack_source(shape, transpose_b=transposed)
     operands: dict[str, Operand] = {"b": b, "packed": WORKSPACE}

@@ -7,10 +7,12 @@ launch that packs them into the cluster's workspace.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flowc.codegen.cpu.blocked import LeftOperand
+from flowc.codegen.cpu.blocked import ContractionSource, LeftOperand
 from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.products.few_rows import few_rows_source, has_few_rows
@@ -19,11 +21,16 @@ from flowc.codegen.cpu.products.gemm_m_vectorized import is_turned, turned_colum
 from flowc.codegen.cpu.products.pixel_tiles import (
     is_product_of_pixels,
     pack_pointwise,
+    panel_width,
     pixel_shape,
+    reads_left_in_place,
     reads_right_in_place,
+    reads_turned_left_in_place,
     with_even_tiles,
+    with_near_rows,
 )
-from flowc.codegen.cpu.products.pointwise import pointwise_source, rows_together
+from flowc.codegen.cpu.products.pointwise import NEAR_ROWS, pointwise_source, rows_together
+from flowc.codegen.cpu.products.row_sums import IN_PANELS, Stored
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, PackedConstant
 from flowc.ir.computation import Node, Value
@@ -43,119 +50,165 @@ def matmul_launches(
 ) -> tuple[Launch, ...]:
     """`block_rows`: of a block that is not cut into parts, where the run computes the right operand
     (0: what is best for the product alone)."""
-    *left, b = (outer[v] for v in inner.inputs)
-    *b_batch, b0, b1 = b.dims
+    *left, right = (outer[v] for v in inner.inputs)
+    *b_batch, b0, b1 = right.dims
     n, k = (b0, b1) if lowering.transpose_b else (b1, b0)
-    batch, m = entries_and_rows(lowering, left[0], b, inner.output)
-    shared_b = product(b_batch) == 1
-    a_step: Dim = 0 if batch == 1 or product(left[0].dims[:-2]) == 1 else m * k
-    panels = ceildiv(n, shape.columns) * shape.columns
-    ints: dict[str, Dim] = {
-        "batch": batch,
-        "m": m,
-        "n": n,
-        "k": k,
-        "c_stride": n,
-        "a_batch": a_step,
-        "b_batch": 0 if shared_b else panels * k,
-    }
-    if block_rows:
-        ints["parts"] = 1
-    names = LeftOperand(lowering.pieces)
-    ints |= dict(zip(names.sizes, (v.dims[-1] for v in left)))
-    source = gemm_source(
-        GemmSpec(
-            shape,
-            transpose_a=lowering.transpose_a,
-            pieces=lowering.pieces,
-            block_rows=0 if block_rows == shape.block_rows else block_rows,
-        ),
-        finish.hook,
-        name="gemm_transposed" if lowering.transpose_a else "gemm",
-        extra=finish.extra,
+    batch, m = entries_and_rows(lowering, left[0], right, inner.output)
+    found = _Product(
+        node, lowering, left, right, shape, finish, block_rows, product(b_batch), (batch, m, n, k)
     )
-    operands: dict[str, Operand] = {"c": node.outputs[0], "scratch": SCRATCH}
-    operands |= dict(zip(names.pointers.split(), left))
-    if b.constant is not None:
+    if right.constant is not None:
+        return (found.of_weights(),)
+    return found.of_the_run()
 
-        def packed(columns: int = 0) -> PackedConstant:
-            return PackedConstant(
-                b, lambda found: pack_gemm_b(_matrices(found, lowering), shape, columns)
-            )
 
-        is_plain = batch == 1 and not lowering.transpose_a and lowering.pieces == 1
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A cluster around a product of `left`, the pieces of one operand, with `right`, which has
+    `entries`. `sizes`: entries, rows, columns and the inner dimension."""
+
+    node: Node
+    lowering: MatMul
+    left: Sequence[Value]
+    right: Value
+    shape: TileShape
+    finish: BlockFinish
+    block_rows: int
+    entries: Dim
+    sizes: tuple[Dim, Dim, Dim, Dim]
+
+    def of_weights(self) -> Launch:
+        """The right operand is known, and packed with the program's weights."""
+        batch, m, n, k = self.sizes
+        shape, finish = self.shape, self.finish
+        is_plain = batch == 1 and not self.lowering.transpose_a and self.lowering.pieces == 1
         if is_plain and isinstance(m, int) and has_few_rows(shape, m):
-            operands["b"] = packed()
             source = few_rows_source(shape, m, finish.hook, extra=finish.extra)
-            return (launch_of(node, source, operands, ints, finish),)
+            return self._launch(source, {"b": self._packed()})
         in_place = is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m)
-        may_turn = batch == 1 and not lowering.transpose_a
+        may_turn = batch == 1 and not self.lowering.transpose_a
         if may_turn and is_turned(shape, m, n, k, in_place=in_place):
             assert isinstance(k, int)
-            source = turned_source(
-                shape, k, finish.hook, pieces=lowering.pieces, extra=finish.extra
-            )
-            operands["b"] = packed(turned_columns(shape))
-            return (launch_of(node, source, operands, ints, finish),)
+            pieces = self.lowering.pieces
+            source = turned_source(shape, k, finish.hook, pieces=pieces, extra=finish.extra)
+            return self._launch(source, {"b": self._packed(turned_columns(shape))})
         if in_place:
             assert isinstance(n, int)
             tiles = pixel_shape(shape, n)
             weights = PackedConstant(
-                b, lambda found: pack_pointwise(_matrices(found, lowering)[0], tiles)
+                self.right, lambda b: pack_pointwise(_matrices(b, self.lowering)[0], tiles)
             )
-            operands = {"x": left[0], "weights": weights}
-            operands["y"] = node.outputs[0]
-            ints |= {"channels": k, "x_batch": 0, "w_batch": 0, "w_step": k}
-            rest = n % tiles.columns
-            together = rows_together(tiles, k, n)
-            source = pointwise_source(
-                tiles, rest, finish.hook, extra=finish.extra, together=together, sizes=ints
-            )
-            return (launch_of(node, source, operands, ints, finish),)
-        return (launch_of(node, source, {**operands, "b": packed()}, ints, finish),)
-    is_plain = not (lowering.transpose_a or lowering.transpose_b) and lowering.pieces == 1
-    if is_plain and not block_rows and reads_right_in_place(shape, k, n, m):
-        assert isinstance(n, int) and isinstance(m, int)
-        tiles = with_even_tiles(pixel_shape(shape, n), m)
-        operands = {"x": left[0], "weights": b, "y": node.outputs[0]}
-        ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": 0 if shared_b else k * n}
-        ints["w_step"] = 1
-        source = pointwise_source(
-            tiles,
-            n % tiles.columns,
-            finish.hook,
-            extra=finish.extra,
-            in_place=True,
-            sizes=ints,
+            return self._of_pixels(tiles, weights, k, together=rows_together(tiles, k, n))
+        return self._gathered(self._packed())
+
+    def of_the_run(self) -> tuple[Launch, ...]:
+        """The right operand is read where it stands, or packed by a launch before. Sums are the
+        same in blocks of given rows."""
+        _, m, n, k = self.sizes
+        shape, lowering = self.shape, self.lowering
+        turned = lowering.transpose_a
+        reads_left = reads_turned_left_in_place if turned else reads_left_in_place
+        if lowering.pieces > 1 or not reads_left(shape, k, n, m):
+            pack, workspace = self._pack(shape)
+            return (pack, self._gathered(WORKSPACE, workspace))
+        assert isinstance(n, int) and isinstance(m, int) and isinstance(k, int)
+        tiles, stored = pixel_shape(shape, n), Stored(turned=turned)
+        if self.block_rows:  # whose tasks are panels of so many columns
+            tiles = shape if turned else with_near_rows(shape, k)
+        elif not lowering.transpose_b and reads_right_in_place(shape, k, n, m):
+            tiles, stored = with_even_tiles(tiles, m), replace(stored, in_place=True)
+            return (self._of_pixels(tiles, self.right, 1, stored=stored),)
+        elif not is_product_of_pixels(shape, k, n, m):
+            tiles = with_even_tiles(tiles, m)
+        pack, workspace = self._pack(tiles, panel_width(tiles, n % tiles.columns))
+        near = rows_together(tiles, k, n)
+        made = self._of_pixels(tiles, WORKSPACE, k, workspace, together=near, stored=stored)
+        return (pack, made)
+
+    def _packed(self, columns: int = 0) -> PackedConstant:
+        pack = lambda b: pack_gemm_b(_matrices(b, self.lowering), self.shape, columns)
+        return PackedConstant(self.right, pack)
+
+    def _pack(self, tiles: TileShape, rest: int = 0) -> tuple[Launch, Dim]:
+        """The launch that packs the right operand, and the bytes of its panels. `rest`: columns of
+        the last, if not those of others."""
+        _, _, n, k = self.sizes
+        columns = self._columns_of_panels(tiles, rest)
+        workspace = self.entries * columns * k * tiles.dtype.size + ALIGNMENT  # never empty
+        sizes, steps = (self.entries, k, n), (self.right.dims[-1], k * n)
+        transposed = self.lowering.transpose_b
+        pack = pack_launch(
+            self.node, self.right, tiles, sizes, steps, workspace, rest=rest, transposed=transposed
         )
-        return (launch_of(node, source, operands, ints, finish),)
-    whole_panels = isinstance(n, int) and n % shape.columns == 0
-    is_plain = whole_panels and not lowering.transpose_a and lowering.pieces == 1
-    is_of_pixels = is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m)
-    tiles = shape
-    if is_of_pixels and isinstance(n, int) and not block_rows:
-        wide = pixel_shape(shape, n)
-        tiles = wide if n % wide.columns == 0 else shape
-    count = product(b_batch)
-    workspace = count * panels * k * shape.dtype.size + ALIGNMENT  # never empty
-    pack = pack_launch(
-        node, b, tiles, (count, k, n), (b1, k * n), workspace, transposed=lowering.transpose_b
-    )
-    if is_of_pixels:
-        operands = {"x": left[0], "weights": WORKSPACE, "y": node.outputs[0]}
-        ints |= {"channels": k, "x_batch": ints["a_batch"], "w_batch": ints["b_batch"]}
-        ints["w_step"] = k
+        return pack, workspace
+
+    def _columns_of_panels(self, tiles: TileShape, rest: int) -> Dim:
+        whole = ceildiv(self.sizes[2], tiles.columns) * tiles.columns
+        return whole - (tiles.columns - rest if rest else 0)
+
+    def _of_pixels(
+        self, tiles: TileShape, right: Operand, w_step: Dim, workspace: Dim = 0, *,
+        together: int = NEAR_ROWS, stored: Stored = IN_PANELS,
+    ) -> Launch:  # fmt: skip
+        """By tiles that read rows where they stand. `w_step`: as `pointwise_source` has it."""
+        _, m, n, k = self.sizes
+        assert isinstance(n, int)
+        rest = n % tiles.columns
+        columns = n if stored.in_place else self._columns_of_panels(tiles, panel_width(tiles, rest))
+        ints: dict[str, Dim] = {
+            "channels": k,
+            "x_batch": self._left_batch,
+            "w_batch": 0 if self.entries == 1 else columns * k,
+            "w_step": w_step,
+            "x_stride": m if stored.turned else k,
+        }
+        finish = self.finish
         source = pointwise_source(
-            tiles,
-            0,
+            tiles, rest, finish.hook, extra=finish.extra, together=together, stored=stored,
+            block_rows=self.block_rows, sizes=self._ints() | ints,
+        )  # fmt: skip
+        operands: dict[str, Operand] = {"x": self.left[0], "weights": right}
+        operands["y"] = self.node.outputs[0]
+        return self._launch(source, operands, ints, workspace)
+
+    def _gathered(self, right: Operand, workspace: Dim = 0) -> Launch:
+        """By tiles of blocks to which rows are copied."""
+        _, _, n, k = self.sizes
+        shape, lowering, finish = self.shape, self.lowering, self.finish
+        block_rows = 0 if self.block_rows == shape.block_rows else self.block_rows
+        turned = lowering.transpose_a
+        source = gemm_source(
+            GemmSpec(shape, turned, pieces=lowering.pieces, block_rows=block_rows),
             finish.hook,
+            name="gemm_transposed" if turned else "gemm",
             extra=finish.extra,
-            together=rows_together(tiles, k, n),
-            block_rows=block_rows,
-            sizes=ints,
         )
-        return (pack, launch_of(node, source, operands, ints, finish, workspace))
-    return (pack, launch_of(node, source, operands | {"b": WORKSPACE}, ints, finish, workspace))
+        panels = ceildiv(n, shape.columns) * shape.columns
+        ints: dict[str, Dim] = {"a_batch": self._left_batch}
+        ints["b_batch"] = 0 if self.entries == 1 else panels * k
+        return self._launch(source, {"b": right}, ints, workspace)
+
+    @property
+    def _left_batch(self) -> Dim:
+        """Elements from one entry of the left operand to the next."""
+        batch, m, _, k = self.sizes
+        return 0 if batch == 1 or product(self.left[0].dims[:-2]) == 1 else m * k
+
+    def _ints(self) -> dict[str, Dim]:
+        ints: dict[str, Dim] = dict(zip(("batch", "m", "n", "k"), self.sizes))
+        ints["c_stride"] = self.sizes[2]
+        return ints | ({"parts": 1} if self.block_rows else {})
+
+    def _launch(
+        self, source: ContractionSource, operands: dict[str, Operand],
+        ints: dict[str, Dim] | None = None, workspace: Dim = 0,
+    ) -> Launch:  # fmt: skip
+        names = LeftOperand(self.lowering.pieces)
+        operands = {"c": self.node.outputs[0], "scratch": SCRATCH, **operands}
+        operands |= dict(zip(names.pointers.split(), self.left))
+        widths = dict(zip(names.sizes, (v.dims[-1] for v in self.left)))
+        told = self._ints() | (ints or {}) | widths
+        return launch_of(self.node, source, operands, told, self.finish, workspace)
 
 
 def _matrices(right: Array, lowering: MatMul) -> Array:

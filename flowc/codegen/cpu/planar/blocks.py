@@ -22,10 +22,12 @@ PLANE_BYTES, VOLUME_BYTES, MOST_BYTES = 192 << 10, 384 << 10, 768 << 10
 USES = 4  # of an element of the input, at least: else taking planes apart costs more than it saves
 FILLED = 3 / 4  # of the vectors of a row of pixels are pixels, at least
 # Elements from one pixel to the next, at most, of lines for any number of outputs, and for those of
-# two panels; more share what is gathered, unless tiles are about as high as they may be and weights
-# are near, which each row of pixels reads.
-LINE_STRIDE, NARROW_STRIDE = 12, 256
+# two panels, of which the last is for high tiles; more share what is gathered, unless tiles are
+# about as high as they may be and weights are near, which each row of pixels reads.
+LINE_STRIDE, NARROW_STRIDE, FAR_STRIDE = 12, 256, 512
 FILLED_TILES, NEAR_WEIGHT_BYTES = 0.8, 3 << 20
+SHORT_RUN = 32  # elements: to gather fewer of a row takes as long, and copies no less of the image
+HIGH_TILES = 0.7  # of the rows that a tile may have, on average: it reads weights seldom enough
 LONGEST_SUM = 16384  # of lines, whose sums are one chain of roundings
 TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these,
 NEAR_PANEL_BYTES = 112 << 10  # of a wide panel that each few rows read anew
@@ -77,11 +79,7 @@ def planar_block(
         if stride > 1 and _is_seldom_used(lowering, known):
             return _lines_by_group(shape, lowering, known, result)
         if not _fills_planes(shape, lowering, known, result[-2]):
-            few_uses = prod(known[:-2]) <= prod(lowering.strides)
-            long_sums = prod(known[:-1]) > LONGEST_SUM
-            if few_uses or long_sums:
-                return None
-            return _lines_by_group(shape, lowering, known, result)
+            return _lines_of_few_outputs(shape, lowering, known, result)
         tile = vectors_of_pixels(shape, outputs) * shape.lanes
         shift = (kernel_w - 1) * dilation // stride
         tiling = _Tiling(shape, tile, (1, shift), stride * channels)
@@ -97,6 +95,24 @@ def planar_block(
     tile = _tile_of_lines(shape, known)
     found = _cut(_Tiling(tile, tile.rows, seen, 1, fewest), lowering, known, result)
     return None if found is None else replace(found, line_stride=line_stride, tile=tile)
+
+
+def _lines_of_few_outputs(
+    shape: TileShape, lowering: Convolution, weights: Sequence[int], result: Sequence[Dim]
+) -> PlanarBlock | None:
+    """By tiles of one vector, which may have lanes that stand empty."""
+    *window, channels, outputs = weights
+    is_run = window[-1] * channels >= SHORT_RUN or prod(window) == 1
+    if prod(window) <= prod(lowering.strides) and is_run:
+        return None
+    if len(lowering.strides) == 2:
+        return _lines_by_group(shape, lowering, weights, result)
+    if lowering.dilations[-1] != 1 or prod(weights[:-1]) > LONGEST_SUM:
+        return None
+    tile, stride = one_vector_shape(shape, outputs), lowering.strides[-1]
+    seen = (stride * channels, (window[-1] - stride) * channels)
+    found = _cut(_Tiling(tile, tile.rows, seen, 1, FEWEST_LINES), lowering, weights, result)
+    return None if found is None else replace(found, line_stride=seen[0], tile=tile)
 
 
 def _tile_of_lines(shape: TileShape, weights: Sequence[int]) -> TileShape:
@@ -143,10 +159,15 @@ def _fits_lines(
     line_stride = lowering.strides[-1] * channels
     if line_stride <= LINE_STRIDE:
         return prod(window) * channels >= USES
-    if line_stride > NARROW_STRIDE or prod(window) <= prod(lowering.strides):
+    if line_stride > FAR_STRIDE or prod(window) <= prod(lowering.strides):
         return False
     if outputs <= 2 * shape.columns:
-        return True
+        is_high = isinstance(width, int) and width >= (
+            HIGH_TILES * -(-width // shape.rows) * shape.rows
+        )
+        return is_high or line_stride <= NARROW_STRIDE
+    if line_stride > NARROW_STRIDE:
+        return False
     is_near = prod(weights) * shape.dtype.size <= NEAR_WEIGHT_BYTES
     if not isinstance(width, int) or not is_near or prod(weights[:-1]) > LONGEST_SUM:
         return False

@@ -17,7 +17,7 @@ from flowc.codegen.cpu.blocked import (
     no_epilogue,
     per_axis,
 )
-from flowc.codegen.cpu.planar.blocks import PlanarBlock
+from flowc.codegen.cpu.planar.blocks import LONGEST_SUM, PlanarBlock
 from flowc.codegen.cpu.planar.planes import planes_routine
 from flowc.codegen.cpu.planar.sums import pixels_routine
 from flowc.codegen.cpu.tile_shape import TileShape
@@ -55,26 +55,29 @@ def planar_source(
         name, tile = "grouped_conv", f"groups_{_tiles_name(shape, block, sizes)}"
         routine = panels_routine(shape, block.line_stride, sizes)
         unit, parts, plane_row = "channels", "1, 1", "pitch"
-        given = """advance(planes_of_row, group * of_group),
-                        advance(weights, group * kernel_h * kernel_w * of_group * padded),
-                        advance(pixels, group * n_of_group), kernel_h * kernel_w * of_group,
-                        of_group, n, 0, count, 0, n_of_group, 0, kernel_h, dilation_h * plane_row,
-                        kernel_w, dilation_w * channels"""
+        given = f"""advance(seen, group * of_group), advance(
+                                    weights, group * kernel_h * kernel_w * of_group * padded
+                                    + first_tap * kernel_w * of_group * {shape.columns}),
+                                advance(pixels, group * n_of_group),
+                                kernel_h * kernel_w * of_group, of_group, n, 0, count, 0,
+                                n_of_group, first_tap - tap_begin, taps, dilation_h * plane_row,
+                                kernel_w, dilation_w * channels"""
     elif block.line_stride:
         sizes = _sizes_of_rows(shape, block, outputs, width)
         name, tile = "line_conv", f"lines_{_tiles_name(shape, block, sizes)}"
         routine = panels_routine(shape, block.line_stride, sizes)
         unit, parts, plane_row = "channels", "1, 1", "pitch"
-        given = """planes_of_row, weights, pixels, kernel_d * kernel_h * kernel_w * channels,
-                        kernel_w * channels, n, 0, count, 0, n, 0, kernel_d,
-                        dilation_d * plane_slice, kernel_h, dilation_h * plane_row"""
+        given = f"""seen, advance(weights, first_tap * kernel_w * channels * {shape.columns}),
+                                pixels, kernel_d * kernel_h * kernel_w * channels,
+                                kernel_w * channels, n, 0, count, 0, n, first_tap - tap_begin,
+                                kernel_d, dilation_d * plane_slice, taps, dilation_h * plane_row"""
     else:
         name, tile = "planar_conv", f"planar_{shape.lanes}_{outputs}"
         routine = pixels_routine(shape, outputs)
         unit, parts, plane_row = "1", "channels, stride_w", "stride_w * channels * pitch"
-        given = """pixels, planes_of_row, weights, count, kernel_d, kernel_h, kernel_w, channels,
-                        pitch, dilation_d * plane_slice, dilation_h * plane_row, stride_w,
-                        dilation_w"""
+        given = """pixels, seen, advance(weights, first_tap * kernel_w * channels * n), count,
+                                kernel_d, taps, kernel_w, channels, pitch, dilation_d * plane_slice,
+                                dilation_h * plane_row, stride_w, dilation_w"""
     body = f"""
         planes = as_{shape.dtype}_pointer(scratch)
         slice_blocks = ceil_div(out_d, block_slices)
@@ -84,6 +87,9 @@ def planar_source(
         of_group = idiv(channels, groups)
         n_of_group = idiv(n, groups)
         padded = ceil_div(n_of_group, {shape.columns}) * {shape.columns}
+        tap_step = {_tap_step(block)}
+        if tap_step == 0 or kernel_d > 1:
+            tap_step = kernel_h
         for task in range(begin, end):
             line = idiv(task, pixel_blocks)
             slices = idiv(line, row_blocks)
@@ -113,9 +119,24 @@ def planar_source(
                     first = ((image * out_d + d) * out_h + h) * out_w + first_w
                     pixels = advance(y, first * n)
                     planes_of_row = advance(planes_of_slice, (h - first_h) * stride_h * plane_row)
-                    for group in range(groups):
-                        {tile}(
-                            {given})
+                    tap_begin = 0
+                    tap_end = kernel_h
+                    if kernel_d == 1:
+                        above = pad_h - h * stride_h
+                        if above > 0:
+                            tap_begin = least(ceil_div(above, dilation_h), kernel_h - 1)
+                        if in_h + above > 0:
+                            tap_end = least(ceil_div(in_h + above, dilation_h), kernel_h)
+                        if tap_end <= tap_begin:
+                            tap_end = tap_begin + 1
+                    first_tap = tap_begin
+                    while first_tap < tap_end:
+                        taps = least(tap_step, tap_end - first_tap)
+                        seen = advance(planes_of_row, first_tap * dilation_h * plane_row)
+                        for group in range(groups):
+                            {tile}(
+                                {given})
+                        first_tap += taps
         """
     finish = epilogue(16, ("first", "first + count"), ("0", "n"))
     text = function_text(name, arguments, indented(body, 4), *finish)
@@ -130,6 +151,12 @@ def planar_source(
     counts = [f"((out_{a} + block_{name} - 1) // block_{name})" for a, name in blocks]
     tasks = " * ".join(["batch", *counts])
     return ContractionSource(name, text, arguments, tasks, block.scratch_bytes, symbols)
+
+
+def _tap_step(block: PlanarBlock) -> str:
+    """Rows of taps, at most, whose products are one chain of roundings: chains of an image are
+    added up. Rows of one row of pixels that lie in the padding are left out. 0: all."""
+    return f"idiv({LONGEST_SUM}, kernel_w * of_group)" if block.line_stride else "0"
 
 
 def _tiles_name(shape: TileShape, block: PlanarBlock, sizes: TileSizes | None) -> str:

@@ -104,36 +104,36 @@ def pack_source(
 ) -> ContractionSource:
     """Packs B[batch, k, n] (stored [n, k] with `transpose_b`) into panels at run time.
 
-    Arguments: `b, packed`; `batch k n`; `b_stride` (elements from one stored row to the next);
-    `b_batch`; `begin, end`. Entry i of the result starts at i * panels * k * columns.
+    Arguments: `b, packed`; `batch k n rest`; `b_stride` (elements from one stored row to the next);
+    `b_batch`; `begin, end`. Panels are of `shape.columns`, the last of each entry of `rest`, in
+    which columns behind those of B are zeros.
     """
-    arguments = arguments_of(shape, "b packed", ["batch", "k", "n", "b_stride", "b_batch"], ())
+    names = ["batch", "k", "n", "rest", "b_stride", "b_batch"]
+    arguments = arguments_of(shape, "b packed", names, ())
     if transpose_b:
-        move = f"""
-            transpose(panel, advance(matrix, j * b_stride), columns, k, {shape.columns}, b_stride)
-            """
+        move = "transpose(panel, advance(matrix, j * b_stride), columns, k, width, b_stride)"
     else:
-        move = f"""
-            copy_rows(panel, advance(matrix, j), k, columns, {shape.columns}, b_stride)
-            """
+        move = "copy_rows(panel, advance(matrix, j), k, columns, width, b_stride)"
     text = function_text(
         name,
         arguments,
         indented(
             f"""
             panels = ceil_div(n, {shape.columns})
+            entry_columns = (panels - 1) * {shape.columns} + rest
             for task in range(begin, end):
                 batch_index = idiv(task, panels)
                 j = (task - batch_index * panels) * {shape.columns}
                 matrix = advance(b, batch_index * b_batch)
-                panel = advance(packed, task * k * {shape.columns})
+                panel = advance(packed, (batch_index * entry_columns + j) * k)
                 columns = least(n - j, {shape.columns})
-                if columns < {shape.columns}:
-                    zero_run(panel, k * {shape.columns})
+                width = rest if columns == n - j else {shape.columns}
+                if columns < width:
+                    zero_run(panel, k * width)
+                {move}
             """,
             4,
         ),
-        indented(move, 8),
     )
     tasks = f"batch * {parts('n', shape.columns)}"
     return ContractionSource(name, text, arguments, tasks, 0, _pack_symbols(shape))

@@ -30,6 +30,7 @@ SHORT_TILE = 9  # rows: of so many or fewer, tiles of one row less share out nea
 SPARED = 1 / 128  # of the rows, by tiles of another height: at least, to be worth its code
 EVEN_TILES = 4  # above one another, at most, that are made to share out known rows evenly
 RIGHT_BYTES = 32 << 10  # of a right operand: so many stay in the first cache as they stand
+TURNED_BYTES = 1 << 10  # of a row of [channels, rows]: of longer ones, each is in another page
 FEW_ROWS = 24  # that read a right operand too seldom for copies of it to pay
 
 
@@ -55,21 +56,49 @@ def is_product_of_pixels(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> 
         tiles = heights_needed(height, None), heights_needed(height, {rows: 1})
         if rows < max(height, filled * min(x.computed(rows) for x in tiles)):
             return False
-    shared = math.gcd(channels * shape.dtype.size, SET_BYTES)
-    fits = shape.rows * shared <= LINES * SET_BYTES
-    return n > 0 and 0 < channels <= POINTWISE_DEPTH and fits
+    return _fits_caches(pixel_shape(shape, n), channels, n)
+
+
+def _fits_caches(shape: TileShape, channels: int, n: int) -> bool:
+    """Whether the rows that a tile reads where they stand stay in the first cache, and a panel."""
+    return n > 0 and 0 < channels <= POINTWISE_DEPTH and shape.rows <= _near_rows(shape, channels)
+
+
+def _near_rows(shape: TileShape, channels: int) -> int:
+    """How many rows of so many channels do not displace each other from the first cache."""
+    return LINES * SET_BYTES // math.gcd(channels * shape.dtype.size, SET_BYTES)
+
+
+def reads_left_in_place(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
+    """Whether `pointwise_source` is for a matrix [rows, channels] times a [channels, n] that the
+    run computes: where rows are few, tiles are as high as share them out evenly."""
+    if not (isinstance(channels, int) and isinstance(n, int) and isinstance(rows, int)):
+        return False
+    return shape.lanes >= 2 and rows > 0 and _fits_caches(pixel_shape(shape, n), channels, n)
+
+
+def reads_turned_left_in_place(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
+    """The same of a matrix that stands as [channels, rows]: a tile reads a line of the cache in
+    each step, which those below read again."""
+    if not (isinstance(channels, int) and isinstance(n, int) and isinstance(rows, int)):
+        return False
+    is_near = 0 < rows * shape.dtype.size <= TURNED_BYTES
+    return shape.lanes >= 2 and n > 0 and is_near and 0 < channels <= POINTWISE_DEPTH
 
 
 def reads_right_in_place(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
     """Whether `pointwise_source` is for a matrix [rows, channels] times a [channels, n] that the
-    run computes, which is read where it stands: it is near, or read too seldom to be packed."""
+    run computes, which is read where it stands: it is near, or one panel as it is, or read too
+    seldom to be packed."""
     if not (isinstance(channels, int) and isinstance(n, int) and isinstance(rows, int)):
         return False
-    if shape.lanes < 2 or n < shape.lanes or not 0 < channels <= POINTWISE_DEPTH or not rows:
+    if shape.lanes < 2 or not 0 < channels <= POINTWISE_DEPTH or not rows or not n:
         return False
-    rest = n % pixel_shape(shape, n).columns
-    is_near = channels * n * shape.dtype.size <= RIGHT_BYTES
-    return not 0 < rest < shape.lanes and (is_near or rows <= FEW_ROWS)
+    columns = pixel_shape(shape, n).columns
+    rest = n % columns
+    is_near = n <= columns or channels * n * shape.dtype.size <= RIGHT_BYTES
+    has_vectors = has_masks(shape) or not 0 < rest < shape.lanes
+    return has_vectors and (is_near or rows <= FEW_ROWS)
 
 
 def pixel_shape(shape: TileShape, n: int) -> TileShape:
@@ -86,6 +115,11 @@ def pixel_shape(shape: TileShape, n: int) -> TileShape:
         height = (sums - wider) // (columns // shape.lanes)
         shape = replace(shape, rows=height, columns=columns)
     return shape
+
+
+def with_near_rows(shape: TileShape, channels: int) -> TileShape:
+    """The same tiles, lower where rows would displace each other from the first cache."""
+    return replace(shape, rows=min(shape.rows, _near_rows(shape, channels)))
 
 
 def with_even_tiles(shape: TileShape, rows: int) -> TileShape:

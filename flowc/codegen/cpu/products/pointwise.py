@@ -39,7 +39,7 @@ from flowc.codegen.cpu.products.pixel_tiles import (
     panel_height,
     panel_width,
 )
-from flowc.codegen.cpu.products.row_sums import row_sums_routine
+from flowc.codegen.cpu.products.row_sums import IN_PANELS, Stored, row_sums_routine
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.llvm.vector_ir import (
     Counter,
@@ -66,6 +66,8 @@ NEAR_ROWS = 42  # of a task, about: they stay in the first caches until they are
 NEAR_BYTES = 24 << 10  # of short rows and their results: as many are a task
 FAR_ROWS = 98  # of a task where weights are more than `NEAR_WEIGHTS`: all share what is read
 NEAR_WEIGHTS = 256 << 10  # bytes
+FAR_WEIGHTS = 1 << 20  # bytes: they come from beyond the second cache,
+FAR_BYTES = 640 << 10  # of rows that share them; these stay there
 CHAIN = 512  # steps of a sum, at most: what is longer loses digits
 
 
@@ -73,6 +75,8 @@ def rows_together(shape: TileShape, channels: Dim, n: Dim) -> int:
     """How many rows a task of `pointwise_source` has, about, for so many channels and columns."""
     if not (isinstance(channels, int) and isinstance(n, int)):
         return NEAR_ROWS
+    if channels * n * shape.dtype.size > FAR_WEIGHTS:
+        return max(FAR_ROWS, FAR_BYTES // (channels * shape.dtype.size))
     if channels * n * shape.dtype.size > NEAR_WEIGHTS:
         return FAR_ROWS
     return max(NEAR_ROWS, NEAR_BYTES // ((channels + n) * shape.dtype.size))
@@ -101,9 +105,9 @@ class _PanelTiles:
         )
 
 
-# x, w, y; the tiles of whole panels and of the rest; channels, y_stride, rows, columns, w_stride,
-# later, fetches, the columns of a panel, the width of the rest, and the heights of the tiles.
-_KINDS = "ppp" + "fff" * 2 + "i" * 13
+# x, w, y; the tiles of whole panels and of the rest; channels, x_stride, y_stride, rows, columns,
+# w_stride, later, fetches, the columns of a panel, the width of the rest, and the heights of tiles.
+_KINDS = "ppp" + "fff" * 2 + "i" * 14
 
 
 def _panels_routine(dtype: DType, lanes: int, *, in_place: bool) -> Routine:
@@ -122,7 +126,7 @@ def _emit_panels(
 ) -> None:
     x, w, y = args[:3]
     sizes = indices(b, args[9:])
-    channels, y_stride, rows, columns, w_stride, later, fetches, *sizes = sizes
+    channels, x_stride, y_stride, rows, columns, w_stride, later, fetches, *sizes = sizes
     panel_columns, rest_width, *heights = sizes
     whole, rest = _PanelTiles(*heights[:2], *args[3:6]), _PanelTiles(*heights[2:], *args[6:9])
     steps = Counter(b, channels)
@@ -140,7 +144,7 @@ def _emit_panels(
             # near. Others fetch the next panel, which rows of blocks before have fetched already.
             is_rows = b.and_(j.compare("==", 0), later.compare("!=", 0))
             next_rows, next_panel = (
-                offset(x, channels * tiles.high),
+                offset(x, x_stride * tiles.high),
                 offset(panel, count * channels),
             )
             width = Index(b, b.select(is_rest, rest_width.value, panel_columns.value))
@@ -152,7 +156,7 @@ def _emit_panels(
             step = Index(b, b.select(asks, asked.value, i64(0)))
         _emit_panel(
             b, tiles, rows, dtype, [x, panel, offset(y, j), following],
-            [channels, chain, y_stride, w_stride, count, step],
+            [channels, x_stride, chain, y_stride, w_stride, count, step],
         )  # fmt: skip
 
 
@@ -200,19 +204,22 @@ def pointwise_source(
     extra: Sequence[Argument] = (),
     together: int = NEAR_ROWS,
     block_rows: int = 0,
-    in_place: bool = False,
+    stored: Stored = IN_PANELS,
     sizes: Mapping[str, Dim] | None = None,
 ) -> ContractionSource:
     """y[batch, m, n] = x[batch, m, channels] x weights[batch, channels, n], packed by
-    `pack_pointwise`: what a window of one pixel makes of it; or rows of n, read `in_place`. `rest`:
-    the columns behind the last whole panel. `together`: the rows of a task, about, in whole tiles;
-    `block_rows`: exactly. `sizes`: the ints of its launch, where it is for one.
+    `pack_pointwise`: what a window of one pixel makes of it; or rows of n, read in place. `rest`:
+    the columns behind the last whole panel. A turned x is [channels, m]. `together`: the rows of a
+    task, about, in whole tiles; `block_rows`: exactly. `sizes`: the ints of its launch, where it is
+    for one.
 
     Arguments: `x, weights, y` and the pointers of `extra`; `batch m n channels parts c_stride`;
     `x_batch w_batch` (elements from one batch entry to the next); `w_step` (from one column of
-    whole panels to the next: the channels, or 1 in place); the indices of `extra`; `begin, end`.
+    whole panels to the next: the channels, or 1 in place); `x_stride` (from one row of x to the
+    next, or one column if it is turned); the indices of `extra`; `begin, end`.
     """
-    names = ["batch", "m", "n", "channels", "parts", "c_stride", "x_batch", "w_batch", "w_step"]
+    names = ["batch", "m", "n", "channels", "parts", "c_stride"]
+    names += ["x_batch", "w_batch", "w_step", "x_stride"]
     arguments = arguments_of(shape, "x weights y", names, extra)
     height = panel_height(shape, rest or shape.columns)
     rows = block_rows or max(1, together // height) * height
@@ -233,8 +240,8 @@ def pointwise_source(
         counts = counts_of_rows(sizes["m"], rows, unit, parts, tile_rows)
     # Of no whole panel there are no tiles of such.
     widths = shape.columns if n >= shape.columns else 0, rest
-    bound |= _tiles_bound(shape, widths, counts, in_place=in_place)
-    text = _source_text(name, arguments, epilogue, shape, bound)
+    bound |= _tiles_bound(shape, widths, counts, stored)
+    text = _source_text(name, arguments, epilogue, shape, bound, stored)
     return replace(source, text=text, bound=bound)
 
 
@@ -244,20 +251,23 @@ def _source_text(
     epilogue: EpilogueLines,
     shape: TileShape,
     bound: Iterable[str],
+    stored: Stored,
 ) -> str:
     """The function, which has all that differs between sizes bound to it."""
-    # Rows of a block read the weights that those before it read.
+    # Rows of a block read the weights that those before it read. Rows of a turned x do not follow
+    # each other, so none of them is asked for before it is read.
+    row, later = ("row_begin", "0") if stored.turned else ("row_begin * x_stride", "row_begin")
     product_call = f"""
         fetches = 0 if row_block > 0 and task - count > begin else 1
         first = entry * m
         call_product(
-            product, advance(x, entry * x_batch + row_begin * channels),
+            product, advance(x, entry * x_batch + {row}),
             advance(weights, entry * w_batch + column_begin * w_step),
             advance(y, (first + row_begin) * c_stride + column_begin),
             {", ".join(_ROUTINES)},
-            channels, c_stride,
+            channels, x_stride, c_stride,
             row_end - row_begin, column_end - column_begin, n,
-            row_begin, fetches,
+            {later}, fetches,
             {", ".join(_NUMBERS)})
         """
     rows_done = "(first + row_begin)", "(first + row_end)"
@@ -286,7 +296,7 @@ _NUMBERS += [f"{panel}_{name}_rows" for panel in ("whole", "rest") for name in (
 
 
 def _tiles_bound(
-    shape: TileShape, widths: tuple[int, int], counts: Mapping[int, int] | None, *, in_place: bool
+    shape: TileShape, widths: tuple[int, int], counts: Mapping[int, int] | None, stored: Stored
 ) -> dict[str, Routine | int | None]:
     """The routines of all tiles, and their sizes. `widths`: the columns of whole panels, and those
     behind them; 0 where there are none."""
@@ -296,10 +306,10 @@ def _tiles_bound(
         tiles = heights_needed(panel_height(shape, columns or shape.columns), counts)
         for height in (tiles.high, tiles.low, int(tiles.single)):
             has_code = columns and height
-            tile = row_sums_routine(shape, columns, height, in_place=in_place) if has_code else None
+            tile = row_sums_routine(shape, columns, height, stored) if has_code else None
             routines.append(tile)
         numbers += [tiles.high, tiles.low]
     panels = shape.block_columns // shape.columns
-    product = _panels_routine(shape.dtype, shape.lanes, in_place=in_place)
+    product = _panels_routine(shape.dtype, shape.lanes, in_place=stored.in_place)
     found: dict[str, Routine | int | None] = {"product": product, "block_panels": panels}
     return found | dict(zip(_ROUTINES, routines)) | dict(zip(_NUMBERS, numbers))

@@ -11,6 +11,8 @@ of many sizes share few of them, which take LLVM long.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from llvmlite import ir
 
 from flowc.codegen.cpu.products.pixel_tiles import (
@@ -50,28 +52,47 @@ from flowc.codegen.llvm.vector_ir import (
 )
 from flowc_runtime.native.writer import i64
 
-KINDS = "pppp" + "i" * 8
+KINDS = "pppp" + "i" * 9
 
 
-def row_sums_routine(shape: TileShape, columns: int, height: int, *, in_place: bool) -> Routine:
-    """`sums(x, w, y, next, begin, end, channels, chain, y_stride, w_stride, columns, next_step)`:
-    y[begin:end, columns] = x[begin:end, channels] x w[channels, columns], `height` rows at a time.
-    The last are those before `end`, of which some may have been made before. Sums of more than
-    `chain` steps are several, the first of which stand in y when the next are added. w is a panel,
-    or rows that are read `in_place`, `w_stride` apart.
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """How operands stand: the right one `in_place`, its rows a stride apart, else in panels; the
+    left one `turned`, as [channels, rows]."""
+
+    in_place: bool = False
+    turned: bool = False
+
+    @property
+    def name(self) -> str:
+        """What tells the names of routines apart."""
+        return ".in_place" * self.in_place + ".turned" * self.turned
+
+
+IN_PANELS = Stored()
+
+
+def row_sums_routine(shape: TileShape, columns: int, height: int, stored: Stored) -> Routine:
+    """`sums(x, w, y, next, begin, end, channels, x_stride, chain, y_stride, w_stride, columns,
+
+    next_step)`: y[begin:end, columns] = x[begin:end, channels] x w[channels, columns], `height`
+    rows at a time. The last are those before `end`, of which some may have been made before. Sums
+    of more than `chain` steps are several, the first of which stand in y when the next are added.
+    x has rows `x_stride` apart, or columns if it is turned; w is a panel, or rows in place,
+    `w_stride` apart.
 
     What stands at `next` is fetched into the second cache, `next_step` bytes for each step of a
-    sum, which may be 0; nothing is `in_place`.
+    sum, which may be 0; nothing where w is in place.
     """
     width = tile_columns(shape, columns)
     # To load with a mask takes a port that multiply-adds need: 4 % of a whole tile.
-    is_cut = in_place and columns < width
-    ways = ".in_place" * in_place + ".cut" * is_cut
+    is_cut = stored.in_place and columns < width
+    ways = stored.name + ".cut" * is_cut
     return Routine(
         f"row_sums.{shape.dtype}.{height}x{width}.{shape.lanes}{ways}",
         shape.dtype,
         KINDS,
-        lambda b, values: _RowSums(b, values, shape, width, height, in_place, is_cut).emit(),
+        lambda b, values: _RowSums(b, values, shape, width, height, stored, is_cut).emit(),
         shared=True,
     )
 
@@ -81,17 +102,19 @@ class _RowSums:
 
     def __init__(
         self, b: ir.IRBuilder, args: Values, shape: TileShape, width: int, height: int,
-        in_place: bool, is_cut: bool,
+        stored: Stored, is_cut: bool,
     ) -> None:  # fmt: skip
-        self.b, self.height, self.in_place, self.is_cut = b, height, in_place, is_cut
+        self.b, self.height, self.stored, self.is_cut = b, height, stored, is_cut
         self.element, self.size = element_type(shape.dtype), shape.dtype.size
         self.x, self.w, self.y, self.following = args[:4]
-        self.begin, self.end, self.channels, self.chain, *sizes = indices(b, args[4:])
-        self.y_stride, self.w_stride, columns, self.next_step = sizes
-        self.vectors = panel_vectors(shape, width, in_place=in_place)
+        self.begin, self.end, self.channels, self.x_stride, *sizes = indices(b, args[4:])
+        self.chain, self.y_stride, self.w_stride, columns, self.next_step = sizes
+        self.vectors = panel_vectors(shape, width, in_place=stored.in_place)
         self.width = panel_width(shape, width)
-        self.rows = StridedRows(b, self.channels, height, self.size)
-        self.strided = StridedRows(b, self.w_stride, STEPS, self.size) if in_place else None
+        self.rows = StridedRows(b, self.x_stride, STEPS if stored.turned else height, self.size)
+        self.strided = None
+        if stored.in_place:
+            self.strided = StridedRows(b, self.w_stride, STEPS, self.size)
         # Lanes of vectors that are stored, and of the last those that are columns.
         self.kept = [min(lanes, width - first) for first, lanes in self.vectors]
         self.mask: Value = None
@@ -102,7 +125,7 @@ class _RowSums:
         b, fetched = self.b, Counter(self.b, 0)
         with index_range(b, self.begin, self.end, self.height) as i:
             first = i.least(self.end - self.height)
-            row = offset(self.x, first * self.channels)
+            row = offset(self.x, first if self.stored.turned else first * self.x_stride)
             with index_range(b, Index(b, i64(0)), self.channels, self.chain) as channel:
                 sums = self._emit_sums(row, channel, fetched)
                 # Addresses that are known earlier would be kept in memory.
@@ -116,33 +139,46 @@ class _RowSums:
         """A chain of each sum, which begins with `channel`."""
         b, done = self.b, Counter(self.b, 0)
         depth = (self.channels - channel).least(self.chain)
-        first, weights = offset(row, channel), offset(self.w, channel * self._row_of_weights)
+        first, weights = self._later(row, channel), offset(self.w, channel * self._row_of_weights)
         sums = Sums(b, self.element, self.height, self.vectors)
         ahead = Ahead(b, byte_offset(self.following, fetched.get()), self.next_step)
 
         def emit(steps: int) -> None:
-            if not self.in_place:
+            if not self.stored.in_place:
                 with b.if_then(self.next_step.compare(">", 0)):
                     ahead.fetch(steps, at_once=False)
-            left = self.rows.at(offset(first, done.get()), self.height)
+            left = self._rows_of_left(self._later(first, done.get()), steps)
             rows = self._rows_of_weights(weights, done.get(), steps)
-            for n, row_of_weights in enumerate(rows):
+            for elements, row_of_weights in zip(left, rows):
                 right = [self._load(row_of_weights, v) for v in self.vectors]
-                sums.add_products([b.gep(x, [i64(n)]) for x in left], right)
+                sums.add_products(elements, right)
             done.add(steps)
 
         emit_steps(b, depth, unroll_factor(self.height * len(self.vectors)), emit, sums)
-        if not self.in_place:
+        if not self.stored.in_place:
             fetched.add(depth * self.next_step)
         return [
             [first_lanes(b, value, count) for value, count in zip(vectors, self.kept)]
             for vectors in sums.totals()
         ]
 
+    def _later(self, place: Value, steps: Index) -> Value:
+        """What so many steps of a sum after `place` is read of the left operand."""
+        return offset(place, steps * self.x_stride if self.stored.turned else steps)
+
+    def _rows_of_left(self, first: Value, steps: int) -> list[list[Value]]:
+        """Pointers to an element of each row, for each of so many steps."""
+        b = self.b
+        if self.stored.turned:
+            lines = self.rows.at(first, steps)
+            return [[b.gep(x, [i64(n)]) for n in range(self.height)] for x in lines]
+        rows = self.rows.at(first, self.height)
+        return [[b.gep(x, [i64(n)]) for x in rows] for n in range(steps)]
+
     @property
     def _row_of_weights(self) -> Index | int:
         """Elements from one row of weights to the next."""
-        return self.w_stride if self.in_place else self.width
+        return self.w_stride if self.stored.in_place else self.width
 
     def _rows_of_weights(self, weights: Value, done: Index, steps: int) -> list[Value]:
         first = offset(weights, done * self._row_of_weights)
