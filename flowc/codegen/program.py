@@ -263,8 +263,9 @@ def needs_of(launches: Sequence[Launch]) -> Needs:
 
 def driver_object(text: str, processor: Processor, *, speed: int = 1) -> bytes:
     """Compiles a driver. What runs once a run is emitted as it shall be: LLVM's passes over it take
-    a quarter of a second for 200 kernels and gain nothing. They pay where the driver loops."""
-    return compile_module([text], processor, speed=speed)
+    a quarter of a second for 200 kernels and gain nothing. They pay where the driver loops, but for
+    those that look for vectors in it."""
+    return compile_module([text], processor, speed=speed, loops=speed == 0)
 
 
 def native_object(processor: Processor, kept: Kept) -> bytes:
