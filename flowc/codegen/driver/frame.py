@@ -52,6 +52,7 @@ class RunFrame(SizeFunction):
         self.inputs, self.outputs, self.sizes, self.weights, *rest = run.args
         self.threads, self.status, table = rest
         self.errors: list[ErrorRow] = []
+        self.numbers: dict[ErrorRow, int] = {}  # of those that several checks may come to
         self.loops = 0
         self.limits = SizeLimits()
         self.node = ""
@@ -192,9 +193,10 @@ class RunFrame(SizeFunction):
 
     def error_number(self, row: ErrorRow) -> ir.Value:
         """Where a row stands in the error table."""
-        if row not in self.errors:
+        number = self.numbers.setdefault(row, len(self.errors))
+        if number == len(self.errors):
             self.errors.append(row)
-        return i64(self.errors.index(row))
+        return i64(number)
 
     def leave_if(
         self,

@@ -98,7 +98,8 @@ def _columns(r: Reducing, target: Target) -> Launch:
         extents = [*(r.full[d] for d in outer), *([] if blocks == 1 else [blocks])]
         if extents:
             split_flat(c, extents, "o")
-        start, stop = int_number(0), nest.size(width)  # which LLVM knows where there is one block
+        # Of one block LLVM knows where it starts, and of few columns where it ends.
+        start, stop = int_number(0), nest.size(width)
         if blocks != 1:
             start = nest.named("start", int_sum((block, f"o{len(outer)}")))
             end = nest.declare("stop", int_sum("start", block))
