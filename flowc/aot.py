@@ -14,7 +14,6 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +35,7 @@ from flowc.codegen.link.weights_file import (
     checksum_of,
 )
 from flowc.codegen.llvm.processor import Processor
+from flowc.dataclass import dataclass
 from flowc.errors import UnsupportedError, UsageError
 from flowc.files.safe_write import (
     check_place,

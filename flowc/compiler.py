@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from flowc.cache.store import KernelCache, find_program, kernel_cache, pending_program_key
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.targets import target_named
+from flowc.dataclass import dataclass
 from flowc.errors import UNFED, InternalError, InvalidArgumentError, UnsupportedError, as_raised
 from flowc.files.cache_folder import cache_folder
 from flowc.ir.computation import Computation

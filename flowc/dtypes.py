@@ -6,12 +6,13 @@ Invariant: one `DType` object per element type, so identity is equality.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
+
+from flowc.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

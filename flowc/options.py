@@ -3,7 +3,7 @@ cache's key."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from flowc.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from rules.source_rules import (
     effects_of_imports,
     hidden_state,
     readers_of_target_details,
+    slow_dataclasses,
 )
 from rules.sources import ROOT, sources
 
@@ -34,6 +35,7 @@ RULES = {
     "no crowded folder": crowded_folders,
     "nothing in the root but what is listed": out_of_place_in_the_root,
     "one class name once": class_names_used_twice,
+    "dataclasses are made by flowc.dataclass": slow_dataclasses,
     "only code for a kind of machine reads a target's details": readers_of_target_details,
     "importing registers nothing but op records": effects_of_imports,
     "what a process remembers is listed": hidden_state,
@@ -105,6 +107,11 @@ def test_rule(rule: str, known: dict[str, str]) -> None:
                 "Other = typing.NamedTuple('Node', [('x', int)])",
                 "Other = type('Node', (), {})",
             )
+        ),
+        (
+            "dataclasses are made by flowc.dataclass",
+            "flowc.plan.new",
+            "from dataclasses import dataclass, field",
         ),
         *(
             ("only code for a kind of machine reads a target's details", "flowc.plan.new", source)

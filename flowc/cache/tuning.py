@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.lowering import Convolution

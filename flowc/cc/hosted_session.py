@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import as_dtype, from_enum
 from flowc.errors import (
     AlreadyExistsError,

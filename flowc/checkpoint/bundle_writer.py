@@ -14,7 +14,6 @@ import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -26,6 +25,7 @@ from flowc.checkpoint.names import STATE_FILE, data_path, index_path, remove_dat
 from flowc.checkpoint.slices import Part, fill_extents, slice_key
 from flowc.checkpoint.table import crc, mask
 from flowc.checkpoint.table_writer import table_pieces
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.encoding.tensor_proto import data_type
 from flowc.encoding.wire import varint_bytes

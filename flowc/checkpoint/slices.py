@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.errors import DataLossError, InvalidArgumentError
 
 Extents = tuple[tuple[int, int], ...]  # (start, length) of each dimension

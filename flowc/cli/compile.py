@@ -6,7 +6,6 @@ import json
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +25,7 @@ from flowc.cli.parameters import (
     signatures_named,
     threads_option,
 )
+from flowc.dataclass import dataclass
 
 if TYPE_CHECKING:
     from flowc.aot import AotReport

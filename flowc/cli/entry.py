@@ -9,13 +9,13 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
+from flowc.dataclass import dataclass
 from flowc.errors import (
     FlowcError,
     InternalError,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from flowc.cli.parameters import (
     model_options,
     threads_option,
 )
+from flowc.dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

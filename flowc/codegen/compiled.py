@@ -7,12 +7,13 @@ Invariant: metadata comes back from JSON as it went there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 import numpy as np
 
 from flowc.codegen.packed import Packed
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError
 from flowc.ir.dims import Dim, parse_dim
 from flowc.ir.program_spec import ProgramSpec, TensorSpec

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from itertools import chain
 
@@ -41,6 +41,7 @@ from flowc.codegen.packed import Packed
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Kept, Target, made_anew
 from flowc.codegen.work import work_of
+from flowc.dataclass import dataclass
 from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.encoding.tensor_proto import data_type
 from flowc.proto.step_stats_pb2 import NodeExecStats, RunMetadata

@@ -10,10 +10,10 @@ attr>=0... attr=number... deprecated:version:why`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType, as_dtype
 
 FLAGS = (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidModelError
 from flowc.files.plain_file import PlainFile
 

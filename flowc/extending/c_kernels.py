@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes as all_dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import (
     DataLossError,

@@ -9,12 +9,13 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes as all_dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError
 from flowc.extending.kernels import (

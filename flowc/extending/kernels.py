@@ -9,12 +9,13 @@ shapes say, or the run fails with the names of op and node.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc import dtypes as all_dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import FlowcError, InvalidArgumentError
 from flowc.extending.stamps import stamp_of

@@ -8,10 +8,10 @@ Invariant: a symbol's name includes a hash of the archive's bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from flowc.codegen.compiled import CompiledProgram
+from flowc.dataclass import dataclass
 from flowc.errors import FailedPreconditionError
 from flowc.extending.c_kernels import COps
 from flowc.extending.kernels import settings_of

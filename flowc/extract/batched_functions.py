@@ -9,11 +9,11 @@ what might give others, or has an effect, is left.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.control_types import MERGE, SWITCH

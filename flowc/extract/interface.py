@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import chain
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import UnknownNameError, UsageError, did_you_mean
 from flowc.extract.behind_feeds import not_waited_for

@@ -7,10 +7,11 @@ In: the Extraction, and the scope in which the node stands. Out: the operations 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.function_gradients import gradient_call

@@ -11,11 +11,11 @@ result.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.errors import (
     FailedPreconditionError,
     InvalidArgumentError,

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.errors import UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.frames.conditionals import emit_merges, emit_where_alive

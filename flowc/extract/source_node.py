@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from flowc.dataclass import dataclass
 
 ARGUMENT = "@arg"  # the key of a call's arguments
 Ref = tuple[Any, int]  # (node key, output index)

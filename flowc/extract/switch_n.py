@@ -7,12 +7,12 @@ share its comparisons, so that their conditionals become one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.extract.source_node import ARGUMENT, Ref, SourceNode
 from flowc.graph.control_types import PASSING
 

@@ -17,8 +17,10 @@ it is written back byte for byte; it is decoded when first read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from flowc.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

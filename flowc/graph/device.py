@@ -6,8 +6,10 @@ Invariant: fields that a name leaves open stay open; an inner scope's fields win
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
+
+from flowc.dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -6,12 +6,12 @@ In: tensors, types, and what callers call them. Out: records that extraction and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.types import TensorType

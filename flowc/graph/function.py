@@ -8,9 +8,10 @@ resolved with that op's signature by whoever inlines the body.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, Literal
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph.attrs import Attrs
 from flowc.ir.cached_property import cached_property

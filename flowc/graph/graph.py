@@ -11,11 +11,11 @@ import re
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph.attrs import Attrs
 from flowc.graph.building.calling_line import calling_line

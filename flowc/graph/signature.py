@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph.shape import TensorShape
 

@@ -9,11 +9,11 @@ extracts nodes, or infers their shapes, asks first; so no rule of a record meets
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.graph.attr_faults import attr_fault

@@ -7,7 +7,7 @@ Invariant: two states are equal only if reading gives the same Graph.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from flowc.checkpoint.locate import (
     folder_of,
     variables_of,
 )
+from flowc.dataclass import dataclass
 from flowc.errors import FlowcError, NotFoundError
 from flowc.files.cache_folder import toolchain
 from flowc.files.identity import identity

@@ -8,7 +8,6 @@ and unless links are allowed no link is followed out of the folder that holds th
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from flowc.checkpoint.locate import (
@@ -19,6 +18,7 @@ from flowc.checkpoint.locate import (
     variables_of,
 )
 from flowc.checkpoint.reader import CheckpointReader
+from flowc.dataclass import dataclass
 from flowc.encoding.wire import FileBytes, open_region, parts
 from flowc.errors import NotFoundError, UnknownNameError, UsageError, did_you_mean
 from flowc.graph.graph import Graph

@@ -9,10 +9,10 @@ operation is looked at once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.extract.node_source import (
     ARGUMENT,
     CallSource,

@@ -7,7 +7,6 @@ Invariant: the graph's own restore operations decide; names are guessed only whe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from google.protobuf.message import DecodeError
 
 from flowc.checkpoint.reader import CheckpointReader
 from flowc.checkpoint.slices import parse_part
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import DataLossError, InvalidModelError
 from flowc.graph.graph import Graph

@@ -8,8 +8,8 @@ process that runs it stands behind one of these names.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from flowc.dataclass import dataclass
 from flowc.errors import UsageError, did_you_mean
 
 

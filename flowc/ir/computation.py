@@ -8,12 +8,12 @@ earlier node; types are what `op.infer` says; every size symbol is defined befor
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, Symbol
 from flowc.ir.op import Op, op_named

@@ -13,9 +13,11 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import SupportsInt, Union
+
+from flowc.dataclass import dataclass
 
 Dim = Union[int, "Expr"]
 

@@ -10,9 +10,10 @@ it treats all of its arms, and ends with `assert_never`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol, TypeVar, assert_never, cast
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value

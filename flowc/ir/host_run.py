@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import (
     CancelledError,

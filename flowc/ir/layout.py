@@ -9,11 +9,11 @@ that reads at `layout.place(index)`, and unpacked by the one that reads at `layo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim, floordiv
 from flowc.ir.types import Dims
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, ceildiv, maximum
 from flowc.ir.layout import CHANNELS_LAST

@@ -8,8 +8,9 @@ whether it was written, and whether it was read and cleared since.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from flowc.dataclass import dataclass
 
 UNWRITTEN, WRITTEN, CLEARED = 0, 1, 2
 

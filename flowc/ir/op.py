@@ -13,13 +13,13 @@ import inspect
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError
 from flowc.ir.cached_property import cached_property

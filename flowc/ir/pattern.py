@@ -7,11 +7,11 @@ same object where none did. A node is compared with those rewrites alone whose r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value

@@ -12,12 +12,13 @@ Two forms: of a map, `body(k, *elements)` gets the elements of the inputs; of a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.cached_property import cached_property

@@ -14,12 +14,12 @@ registry writes otherwise means the same here: `float` for f32, `numbertype`, `t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.cached_property import cached_property
 

@@ -10,9 +10,10 @@ order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.errors import UnsupportedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value

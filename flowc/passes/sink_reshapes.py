@@ -13,10 +13,11 @@ behind it moves runs of elements, and computes none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import is_nonnegative, product
 from flowc.ir.lowering import Convolution, Elementwise, MatMul, View

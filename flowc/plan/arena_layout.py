@@ -15,13 +15,13 @@ import operator
 from bisect import bisect, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from heapq import heappop, heappush
 from typing import TypeVar
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim, Symbol, evaluate
 from flowc.plan.plan import ALIGNMENT, Plan, Slot, rough
 

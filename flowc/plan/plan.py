@@ -9,11 +9,12 @@ over the sizes of the inputs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Symbol, substitute, symbols_of
 from flowc.passes.analysis.aliasing import root_of

@@ -12,8 +12,8 @@ so have one place, which `demand` fits to all of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Symbol
 from flowc.ir.lowering import Host, View

@@ -14,8 +14,9 @@ iteration.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError
 from flowc.ir.computation import Node, Value
 from flowc.passes.analysis.aliasing import root_of

@@ -11,9 +11,9 @@ import os
 import re
 import sys
 import zlib
-from dataclasses import dataclass
 from typing import BinaryIO
 
+from flowc.dataclass import dataclass
 from flowc.errors import (
     DataLossError,
     FailedPreconditionError,

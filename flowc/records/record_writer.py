@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from dataclasses import dataclass
 from pathlib import Path as LocalPath
 
 from google_crc32c import value as crc
 
 from flowc.checkpoint.table import mask
+from flowc.dataclass import dataclass
 from flowc.errors import FailedPreconditionError, NotFoundError, PermissionDeniedError
 from flowc.records.byte_stream import WINDOW_BITS, Path, check_compression
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidArgumentError, NotFoundError, UsageError
 from flowc.graph import Graph, Operation
 from flowc.graph.device import DeviceSpec, parse_device

@@ -12,12 +12,12 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidArgumentError, InvalidModelError, UnsupportedError
 from flowc.graph import Graph, Tensor
 from flowc.graph.attrs import FunctionRef

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from flowc.codegen.compiled import MOST_NOTES, TracedStep
+from flowc.dataclass import dataclass
 from flowc.run.traces import Trace, TracedRun
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flowc.codegen.forks import keepers
+from flowc.dataclass import dataclass
 from flowc.errors import FlowcError, InvalidArgumentError, NegativeSizeError
 from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.fetch_set import FetchSet

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.errors import FlowcError, OpError
 from flowc.extract.batched_functions import BatchedBody, batched_body
 from flowc.graph import Graph, Operation, Tensor

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.graph import Operation, Tensor
 from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
 from flowc.graph.op_info import has_trait

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from flowc.codegen.compiled import COPY
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.encoding.step_stats import NodeTimes, run_metadata
 from flowc.graph import Graph, Operation

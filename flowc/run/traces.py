@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc.codegen.compiled import LOG_WORD, MOST_NOTES, ProgramMetadata, TracedStep
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, Symbol, evaluate
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.codegen.forks import keepers
+from flowc.dataclass import dataclass
 from flowc.errors import FailedPreconditionError
 from flowc.ir.cached_property import cached_property
 from flowc.run.device_buffers import DeviceBuffer

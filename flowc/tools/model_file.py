@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.encoding.wire import open_region
 from flowc.errors import UsageError
 from flowc.files.safe_write import current_umask, replacing, sync_folder

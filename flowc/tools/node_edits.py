@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.encoding.tensorflow_ops import tensorflow_ops
 from flowc.errors import InvalidModelError, UnknownNameError, UsageError, did_you_mean

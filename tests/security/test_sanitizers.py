@@ -25,11 +25,12 @@ OPS = [op.name for op in TESTED]
 AT_ONCE = 24  # names that one child tries
 TRIED = ["memory:gather_nd", "values:in_top_k", "sizes:resize_bilinear_grad", "loops:0"]
 TRIED += ["convolution:9", "convolution:26"]  # by tiles of 2 x 2 outputs, of 4 x 4
-TRIED += ["contractions:76", "contraction-values:4"]
+TRIED += ["contractions:76", "contraction-values:4", "moves:0"]
 if EVERYTHING:
     TRIED = [f"{kind}:{name}" for kind in ("memory", "values", "sizes") for name in OPS]
     TRIED += [f"{kind}:{seed}" for kind in ("graphs", "loops") for seed in range(200)]
     TRIED += [f"contractions:{seed}" for seed in range(300)]
+    TRIED += [f"moves:{seed}" for seed in range(300)]
     TRIED += [f"contraction-values:{seed}" for seed in range(300, 400)]
     TRIED += [f"convolution:{pixels}" for pixels in range(3, 30)]
     TRIED += [f"convolution:{n}.{w}" for n in (8, 17) for w in ("5.5", "1.7", "7.1", "1.3", "5.1")]

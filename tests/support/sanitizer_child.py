@@ -4,7 +4,8 @@ for each thing that it tried: its name and the reports.
 `plants`: faults of one element or one bit, each of which must be reported. `memory:OP`: the cases
 of an op, with checks of every access; `values:OP`: of operations on numbers as well. `sizes:OP`: an
 op for every size, given sizes of 0 and others. `graphs:SEED`, `loops:SEED`, `contractions:SEED`:
-random ones; `contraction-values:SEED` with checks of operations on numbers as well.
+random ones; `moves:SEED`: transposes, padded and joined; `contraction-values:SEED` with checks of
+operations on numbers as well.
 `convolution:PIXELS`: one with weights that are known, 3 x 3, over a square of so many pixels;
 `convolution:PIXELS.HEIGHT.WIDTH`: with another window.
 """
@@ -26,6 +27,7 @@ import partitions
 from calls.op_examples import Case
 from campaigns.random_contractions import random_contraction
 from campaigns.random_control_flow import inputs_of, random_control_flow
+from campaigns.random_moves import random_moves
 from campaigns.registry_graphs import registry_graph
 from campaigns.runnable_targets import TARGETS
 from instrumented_ir import with_memory_checks, with_value_checks
@@ -109,6 +111,12 @@ def of_contraction(sanitizer: Sanitizer, seed: str, values: bool = False) -> lis
     return _of(sanitizer, *random_contraction(int(seed)), values, target)
 
 
+def of_moves(sanitizer: Sanitizer, seed: str) -> list[str]:
+    """Random transposes that are padded and joined."""
+    c, given, _ = random_moves(int(seed))
+    return _of(sanitizer, c, given)
+
+
 def of_convolution(sanitizer: Sanitizer, sizes: str) -> list[str]:
     """A convolution whose weights are packed when it is compiled, by whatever algorithm."""
     b = Builder()
@@ -143,6 +151,7 @@ KINDS: dict[str, Callable[[Sanitizer, str], list[str]]] = {
     "contractions": of_contraction,
     "contraction-values": partial(of_contraction, values=True),
     "convolution": of_convolution,
+    "moves": of_moves,
 }
 
 

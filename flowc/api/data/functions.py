@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flowc.api.data.structure import held_tensors, held_types, normalized, spec_of, value_from
+from flowc.dataclass import dataclass
 from flowc.graph import Tensor, get_default_graph
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.building.function_graph import FunctionGraph

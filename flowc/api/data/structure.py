@@ -8,7 +8,6 @@ is a tensor, never a structure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from flowc import dtypes
@@ -16,6 +15,7 @@ from flowc.api.framework import nest
 from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.raw_ops import call
 from flowc.api.ragged.ragged_tensor import RaggedTensor
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor

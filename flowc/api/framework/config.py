@@ -10,10 +10,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
 
+from flowc.dataclass import dataclass
 from flowc.encoding.fields import bytes_field, double_field, varint_field
 
 _T = TypeVar("_T")

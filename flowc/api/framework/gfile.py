@@ -12,11 +12,11 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from flowc.dataclass import dataclass
 from flowc.errors import (
     AlreadyExistsError,
     FailedPreconditionError,

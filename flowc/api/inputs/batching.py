@@ -7,7 +7,7 @@ Invariant: nodes and names are TensorFlow's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from flowc import dtypes
@@ -21,6 +21,7 @@ from flowc.api.inputs.sparse_batches import restored, stored
 from flowc.api.layers.layer import smart_cond
 from flowc.api.math.elementwise import maximum
 from flowc.api.summaries.merging import scalar
+from flowc.dataclass import dataclass
 from flowc.dtypes import name_of
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor

@@ -7,7 +7,6 @@ batch takes out of the map, no other batch takes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flowc import dtypes
@@ -17,12 +16,13 @@ from flowc.api.framework.basics import constant
 from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.scopes import with_dependencies
 from flowc.api.layers.layer import smart_cond
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.creation import create
 
 
-@dataclass
+@dataclass()
 class SparseColumn:
     """A component that is sparse: the operations that put it into the map, and its rank."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from flowc.api.io.features import (
 from flowc.api.math.elementwise import equal
 from flowc.api.ragged.ragged_tensor import RaggedTensor
 from flowc.api.sparse.sparse_changes import sparse_merge
+from flowc.dataclass import dataclass
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.subscripts import boolean_mask

@@ -8,8 +8,10 @@ says that nothing is known; what contradicts itself is a `ValueError`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Protocol
+
+from flowc.dataclass import dataclass
 
 
 class Hinted(Protocol):

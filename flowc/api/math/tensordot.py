@@ -8,7 +8,6 @@ ranks and sizes is constant. The nodes are TensorFlow's.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from flowc.api.arrays.selection import gather, where
 from flowc.api.arrays.shaping import concat, rank, reshape, shape, stack, transpose
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import matmul, reduce_prod
+from flowc.dataclass import dataclass
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import create

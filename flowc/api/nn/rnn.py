@@ -8,7 +8,6 @@ each sequence. Invariant: after its end, a sequence gives zeros and keeps its st
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flowc import dtypes
@@ -28,6 +27,7 @@ from flowc.api.math.elementwise import equal, maximum, minimum
 from flowc.api.math.reductions import reduce_all, reduce_max, reduce_min
 from flowc.api.nn.rnn_cell import shape_parts
 from flowc.api.variables.variable_scope import variable_scope
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor

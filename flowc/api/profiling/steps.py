@@ -7,8 +7,8 @@ steps are the times of the runs' leaf steps: a loop is not counted beside what r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from flowc.dataclass import dataclass
 from flowc.run.step_stats import StepTimes
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from flowc.api.framework.raw_ops import call
+from flowc.dataclass import dataclass
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.creation import record_of
 from flowc.graph.default import name_scope

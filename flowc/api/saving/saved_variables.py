@@ -7,7 +7,6 @@ Invariant: a name stands for one variable, or for the parts of one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flowc.api.lookup.mutable_tables import DenseHashTable, MutableHashTable
@@ -16,6 +15,7 @@ from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.resource_variables import ResourceVariable
 from flowc.api.variables.variable_ops import global_variables
 from flowc.api.variables.variables import Variable
+from flowc.dataclass import dataclass
 from flowc.graph import Tensor, get_default_graph
 
 

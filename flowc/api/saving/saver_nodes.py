@@ -7,7 +7,6 @@ SaverDef holds them. Invariant: the nodes are TensorFlow's, so that either loads
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from flowc.api.framework.scopes import group, name_scope, with_dependencies
 from flowc.api.saving.saved_variables import Saved, SavedTable, SavedVariable
 from flowc.api.variables.resource_variables import ResourceVariable
 from flowc.api.variables.variable_nodes import assign_to
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor

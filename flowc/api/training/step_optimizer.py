@@ -8,7 +8,6 @@ whole gradients and of rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from flowc.api.framework.basics import cast
@@ -16,6 +15,7 @@ from flowc.api.training.optimizer import Optimizer
 from flowc.api.training.slots import base_dtype
 from flowc.api.variables.resource_variables import ResourceVariable
 from flowc.api.variables.variables import Variable
+from flowc.dataclass import dataclass
 from flowc.graph import Operation, Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import create, record_of

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from flowc.api.framework.basics import constant
 from flowc.api.framework.raw_ops import call
 from flowc.api.math.elementwise import sign
 from flowc.api.random.random_ops import random_normal, random_uniform, truncated_normal
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ from flowc import dtypes
 from flowc.api.variables.initializers import GlorotUniform, Initializer, PartitionInfo, Zeros
 from flowc.api.variables.scope_state import VariableAggregation, VariableSynchronization
 from flowc.api.variables.variables import Variable
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph import get_default_graph
 

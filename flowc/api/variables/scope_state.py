@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from flowc import dtypes
 from flowc.api.variables.graph_keys import GraphKeys
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph import get_default_graph
 

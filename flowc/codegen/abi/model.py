@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
 from flowc.codegen.compiled import ErrorRow, ProgramMetadata
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError
 from flowc.ir.dims import lone_symbol, symbols_of
 from flowc.ir.program_spec import TensorSpec

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from flowc.codegen.abi.c_abi import EXPORTS, c_abi_text
@@ -20,6 +20,7 @@ from flowc.codegen.link.symbols import defined_names, renamed, with_more_names
 from flowc.codegen.link.weights_file import WeightsFile
 from flowc.codegen.llvm.compile import compile_module
 from flowc.codegen.llvm.processor import Processor
+from flowc.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

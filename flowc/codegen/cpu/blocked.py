@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -29,6 +29,7 @@ from flowc.codegen.cpu.block_product import conv_block_routine, gemm_block_routi
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm.vector_ir import Routine, advance, ceil_div, least
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, evaluate, parse_dim, symbols_of
 

@@ -12,7 +12,6 @@ into the padding, and runs the register tile over the packed weights.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from flowc.codegen.cpu.blocked import (
     Argument,
@@ -32,6 +31,7 @@ from flowc.codegen.cpu.blocked import (
     row_cut,
 )
 from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError
 from flowc.ir.layout import CHANNELS_LAST
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -53,6 +53,7 @@ from flowc.codegen.llvm.vector_ir import (
     routine_call,
     store_vector,
 )
+from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim, maximum, minimum
 from flowc_runtime.native.writer import i64
 

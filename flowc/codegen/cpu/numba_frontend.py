@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -26,6 +25,7 @@ from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.shared_routines import SharedRoutine, with_called
 from flowc.codegen.llvm.vector_ir import advance
 from flowc.codegen.math.complex_numbers import number_functions
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc_runtime.native.writer import I8, I32, I64, VOID, declare

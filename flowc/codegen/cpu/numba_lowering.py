@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -21,6 +20,8 @@ from numba.core import cgutils, errors, types
 from numba.core import ir as numba_ir
 from numba.core.imputils import Registry
 from numba.core.lowering import Lower
+
+from flowc.dataclass import dataclass
 
 LOWERINGS = Registry("kernels")
 

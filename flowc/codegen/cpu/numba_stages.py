@@ -10,7 +10,6 @@ the text is a pure function of the bytecode, the globals that it names and the t
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
@@ -35,6 +34,7 @@ from numba.extending import register_model
 from flowc.codegen.cpu.numba_lowering import LOWERINGS, KernelLower, parts_of
 from flowc.codegen.cpu.vector_interleave import mark_loops
 from flowc.codegen.llvm.shared_routines import KernelModule, SharedRoutine
+from flowc.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

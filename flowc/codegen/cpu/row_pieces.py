@@ -9,7 +9,7 @@ rows of one may be done before the next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from flowc import dtypes
 from flowc.codegen.cpu.numba_source import NumbaSource
@@ -35,6 +35,7 @@ from flowc.codegen.kernels.nest import (
     statements_within,
 )
 from flowc.codegen.kernels.rewriting import NestRewriter
+from flowc.dataclass import dataclass
 
 LEAST_PIECES = 3
 

@@ -7,13 +7,14 @@ imported when they are made: a program from the cache runs without Numba and LLV
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MASK_CHOICES
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.llvm.processor import Processor, host_processor
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError, UsageError
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ In: a dtype and a target's vector width and registers. Out: a `TileShape`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from flowc.codegen.llvm.vector_ir import element_type
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 
 DEPTH = 384  # elements of the inner dimension that one gathered block holds

@@ -12,7 +12,7 @@ rows at displacements from as few pointers as can be.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 
 from llvmlite import ir
 
@@ -35,6 +35,7 @@ from flowc.codegen.llvm.vector_ir import (
     prefetch,
     store_vector,
 )
+from flowc.dataclass import dataclass
 from flowc_runtime.native.writer import i64
 
 CACHE_LINE = 64

@@ -11,7 +11,6 @@ multiply-adds in the order of the inner dimension, whichever tile computes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from llvmlite import ir
 
@@ -30,6 +29,7 @@ from flowc.codegen.llvm.vector_ir import (
     indices,
     offset,
 )
+from flowc.dataclass import dataclass
 from flowc_runtime.native.writer import i64
 
 __all__ = [

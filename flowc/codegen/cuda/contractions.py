@@ -8,7 +8,6 @@ stand, transposed or not: nothing is packed, and no memory is taken.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +41,7 @@ from flowc.codegen.cuda.tile import FEW, VECTOR_BYTES, TensorTile, inner_parts, 
 from flowc.codegen.cuda.tile_kernel import TileKernel
 from flowc.codegen.kernels.kernel import WORKSPACE
 from flowc.codegen.kernels.kernel import Operand as KernelOperand
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, product

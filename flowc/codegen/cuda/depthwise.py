@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -18,6 +17,7 @@ from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type, total_ty
 from flowc.codegen.cuda.finish import Ending, Finish
 from flowc.codegen.cuda.operands import window_axes
 from flowc.codegen.llvm.vector_ir import Index
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc_runtime.native.writer import I32
 

@@ -9,7 +9,6 @@ the function reads of the product is the element itself.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -25,6 +24,7 @@ from flowc.codegen.kernels.kernel import STATUS, Fault, Kernel, Operand
 from flowc.codegen.kernels.nest import IndexSum, Load, LoopNest
 from flowc.codegen.llvm.vector_ir import Index
 from flowc.codegen.math import math_module_text
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, product, symbol

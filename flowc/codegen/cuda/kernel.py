@@ -12,11 +12,12 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from flowc.codegen.cuda.launch import DeviceLaunch
 from flowc.codegen.cuda.loop_choices import BLOCK
 from flowc.codegen.kernels.kernel import SCRATCH, STATUS, Kernel, Launch
+from flowc.dataclass import dataclass
 from flowc.ir.cached_property import cached_property
 from flowc.ir.dims import ceildiv, minimum
 

@@ -6,9 +6,8 @@ Invariant: results do not depend on the grid.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flowc.codegen.kernels.kernel import Launch
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError
 from flowc.ir.dims import Dim, product
 

@@ -5,9 +5,8 @@ In: costs and sizes. Out: choices by which no nest has loops that a CPU's vector
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flowc.codegen.kernels.loop_choices import LoopChoices
+from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim
 
 _NEVER = 1 << 62

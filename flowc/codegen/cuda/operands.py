@@ -13,13 +13,13 @@ right one, `inner` is what is summed over. Neighbouring threads read neighbourin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from llvmlite import ir
 
 from flowc.codegen.cuda.device_writer import DeviceWriter
 from flowc.codegen.llvm.vector_ir import Index
+from flowc.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -20,6 +19,7 @@ from flowc.codegen.cuda.finish import Ending, Finish
 from flowc.codegen.cuda.operands import Operand, Share
 from flowc.codegen.cuda.tile import ProductTile, TensorTile
 from flowc.codegen.llvm.vector_ir import Index
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.scalar import held_dtype
 

@@ -13,10 +13,10 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from flowc.dataclass import dataclass
 from flowc.errors import FlowcError, InternalError
 
 _IN_WHEELS = ("cuda_nvcc/bin/ptxas", "cu13/bin/ptxas")  # of CUDA 12, of CUDA 13

@@ -7,7 +7,6 @@ CudaTarget. Kernels of the host and of the device are told apart by their class.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from flowc import dtypes
@@ -21,6 +20,7 @@ from flowc.codegen.cuda.simt import ARCHITECTURE as SIMT
 from flowc.codegen.cuda.simt import simt_object
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.llvm.processor import Processor
+from flowc.dataclass import dataclass
 from flowc.errors import UsageError
 from flowc.ir.core_ops import devices_of
 

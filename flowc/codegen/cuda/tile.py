@@ -7,9 +7,8 @@ only the run knows count as if each symbol in them were `ASSUMED`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, evaluate, symbols_of
 

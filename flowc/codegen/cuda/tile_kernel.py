@@ -5,12 +5,11 @@ In: LLVM IR of `kernel`, and the function of one element that it calls. Out: a `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flowc.codegen.cuda.device_writer import ENTRY
 from flowc.codegen.cuda.finish import ElementFunction
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.math import math_module_text
+from flowc.dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

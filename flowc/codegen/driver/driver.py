@@ -17,7 +17,7 @@ is the deadline of the run, 0 for none, and the second the most bytes that it ma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import zip_longest
 from typing import Any
 
@@ -37,6 +37,7 @@ from flowc.codegen.driver.scalars import emit_direct, memory_type
 from flowc.codegen.driver.trace import StepTrace
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.target import Target
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Symbol, substitute, symbols_of
 from flowc.passes.analysis.aliasing import updated_input

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from flowc.codegen.kernels.kernel import (
     PackedConstant,
 )
 from flowc.codegen.target import Target
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Symbol, ceildiv, symbols_of

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from llvmlite import ir
@@ -18,6 +17,7 @@ from llvmlite import ir
 from flowc import dtypes
 from flowc.codegen.kernels.cluster import ClusterLowering
 from flowc.codegen.kernels.nest import Apply, Expression, If, Let, Literal, Load, Name, Statement
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import Elementwise

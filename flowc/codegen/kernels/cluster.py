@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from flowc import dtypes
 from flowc.codegen.kernels.builder import LOCAL, NestBuilder, both
@@ -18,6 +17,7 @@ from flowc.codegen.kernels.kernel import INTERPRETER, SCRATCH, STATUS, Launch, O
 from flowc.codegen.kernels.nest import BYTES, Apply, Index, Load, LoopNest, Name, Scalar
 from flowc.codegen.kernels.scalars import KernelScalars
 from flowc.codegen.target import Target
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node, Value

@@ -7,11 +7,11 @@ primitives in its part of a nest cost (`flowc.ir.scalar.Primitive.cost`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from flowc.codegen.kernels.builder import NestBuilder
 from flowc.codegen.kernels.nest import Apply, Let, Name, Statement, parts_of, statements_within
 from flowc.codegen.kernels.scalars import KernelScalars
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node
 from flowc.ir.lowering import Elementwise, Reduction
 from flowc.ir.scalar import DIVIDED, PRIMITIVES, SIMPLE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from flowc.codegen.kernels.nest import LoopNest
 from flowc.codegen.llvm.shared_routines import SharedRoutine
 from flowc.codegen.packed import Packed
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.cached_property import cached_property
 from flowc.ir.computation import Value

@@ -6,8 +6,7 @@ Invariant: any choices give the right results; numbers of one kind of machine st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim, floordiv, maximum
 
 

@@ -13,9 +13,9 @@ f16 and bf16 scalars are computed in f32: an `Apply` that gives one is followed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.scalar import PRIMITIVES

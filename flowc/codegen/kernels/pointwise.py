@@ -7,7 +7,8 @@ tells how every access and every condition depends on the index. From that follo
 - splitting: where conditions such as "inside this part of a concatenation" hold on one stretch of a
   loop, each stretch becomes a loop of its own, in which they are known; what the loop inside it
   walks may follow without a gap there, so that both are one;
-- tiling: where reads step over rows while writes step over columns, both walk small tiles.
+- tiling: where reads step over rows while writes step over columns, both walk small tiles, in each
+  stretch of the rows by itself.
 
 Invariant: every element of the results is written once, by the worker whose range it is in.
 """
@@ -45,7 +46,7 @@ from flowc.codegen.kernels.nest import (
 )
 from flowc.codegen.kernels.scalars import Condition
 from flowc.codegen.kernels.shared_tiles import SIDE, shared_tile
-from flowc.codegen.kernels.tile_loops import tile_loops
+from flowc.codegen.kernels.tile_loops import reads_memory, tile_loops
 from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import (
@@ -55,6 +56,7 @@ from flowc.ir.dims import (
     ceildiv,
     expression,
     is_nonnegative,
+    maximum,
     product,
     substitute,
     symbol,
@@ -118,7 +120,10 @@ class _Probe:
         if len(groups) < 2 or self._few(groups[-1]):
             return None
         last = _probe(groups[-1][-1])
-        for strides in self.strides:
+        # In stretches, where conditions are known, nothing is clamped.
+        clamped = self.c.clamped if self.choices.inner_loops else {}
+        for address in self.c.addresses:
+            strides = linear_factors(substitute(address, clamped))
             if strides.get(last, 0) in (0, 1):
                 continue
             for number, group in enumerate(groups[:-1]):
@@ -227,7 +232,7 @@ class _Pointwise:
         found: list[list[tuple[Dim, Dim]]] = [[(0, e)] for e in self.extents]
         bodies, choices = 1, self.choices
         for g in reversed(range(len(self.groups))):
-            if len(self.groups[g]) > 1 or (self.tiled is not None and g in (self.tiled, self.last)):
+            if len(self.groups[g]) > 1 or (self.tiled is not None and g == self.last):
                 continue
             points = probe.split_points(self.groups[g][0])
             stretches = _stretches(self.extents[g], points, choices.most_parts)
@@ -398,15 +403,20 @@ class _Pointwise:
             self.c.nest.invoke("interleave")
 
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
-        """Tiles of group `number` and the last; the indices of groups between are set before."""
+        """Tiles of group `number` and the last; the indices of groups between are set before. What
+        reads nothing needs none, and is the same in every stretch of its rows."""
         between = [symbol(f"{LOCAL}i{g}", self.extents[g]) for g in range(number + 1, self.last)]
 
         def store(c: ClusterLowering, row: Dim, column: Dim) -> None:
             self._store([*chosen, row, *between, column], c)
 
-        probe = ClusterLowering(self.body, ())
-        sizes = self.extents[number], self.extents[-1]
-        self.scratch = tile_loops(self.c, probe, f"i{number}", *sizes, store, self.choices)
+        sizes, stretches = (self.extents[number], self.extents[-1]), self.parts[number]
+        if not reads_memory(ClusterLowering(self.body, ()), *sizes, store):
+            stretches = [(0, sizes[0])]
+        for rows in stretches:
+            probe = ClusterLowering(self.body, ())
+            used = tile_loops(self.c, probe, f"i{number}", rows, sizes[1], store, self.choices)
+            self.scratch = maximum(self.scratch, used)
 
 
 def _store_all(c: ClusterLowering, body: Computation, indices: Sequence[tuple[Dim, ...]]) -> None:

@@ -44,7 +44,7 @@ def shared_tile(
     nest = c.nest
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
     store(probe, row, column)
-    turned = turned_reads(probe.reads)
+    turned = turned_reads(probe)
     nest.named("top", int_sum((SIDE, names[0])))
     nest.named("left", int_sum((SIDE, names[1])))
     above = nest.named("above", int_op("idiv", int_name("lane"), int_number(SIDE)))

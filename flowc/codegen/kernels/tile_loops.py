@@ -8,7 +8,6 @@ turned the tile; at the edges they go to memory element by element.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from flowc.codegen.kernels.builder import (
     LOCAL,
@@ -33,7 +32,8 @@ from flowc.codegen.kernels.nest import (
     Name,
     Store,
 )
-from flowc.ir.dims import Dim, Symbol, substitute, symbol
+from flowc.dataclass import dataclass
+from flowc.ir.dims import Dim, Symbol, substitute, symbol, symbols_of
 
 ROW, COLUMN = f"{LOCAL}row", f"{LOCAL}column"
 
@@ -62,33 +62,61 @@ def tile_loops(
     c: ClusterLowering,
     probe: ClusterLowering,
     block: str,
-    rows: Dim,
+    stretch: tuple[Dim, Dim],
     columns: Dim,
     store: StoreElement,
     choices: LoopChoices,
 ) -> Dim:
-    """Walks block number `block` of the rows, all columns; returns the bytes of scratch it uses.
-    `probe` is another lowering of the same body, which finds the reads."""
+    """Walks those rows of block number `block` that are in a stretch, all columns; returns the
+    bytes of scratch it uses. `probe` is another lowering of the body, which finds the reads."""
     nest, side, together = c.nest, choices.tile_side, choices.tile_rows
-    row, column = symbol(ROW, rows), symbol(COLUMN, columns)
+    start, end = stretch
+    rows = end - start
+    row, column = symbol(ROW, rows) + start, symbol(COLUMN, columns)
     store(probe, row, column)
-    turned = turned_reads(probe.reads)
+    turned = turned_reads(probe)
     widths = _widths(columns, choices) if turned else []
+    # A block begins at a multiple of `together`, and a stretch anywhere.
     has_edges = not (
-        (isinstance(rows, int) and rows % side == 0)
+        all(isinstance(d, int) and d % side == 0 for d in (start, rows, together))
         and (isinstance(columns, int) and columns % side in (0, *widths))
     )
     target = _target_of(probe, turned)
     tiles = _Tiles(c, turned, target, store, row, column, side, has_edges)
-    nest.named("top", int_sum((together, block)))
-    _stop(c, "bottom", "top", together, nest.size(rows))
+    top, bottom = _rows_of_block(c, block, together, start, rows)
+    if not probe.read_names:
+        with nest.loop("row", top, bottom), nest.loop("column", int_number(0), nest.size(columns)):
+            store(c, row, column)
+        return 0
     scratch = tiles.carve()
     with nest.loop("left", int_number(0), nest.size(columns), side):
         _stop(c, "right", "left", side, nest.size(columns))
-        with nest.loop("first", int_name("top"), int_name("bottom"), side):
-            _stop(c, "stop", "first", side, int_name("bottom"))
+        with nest.loop("first", top, bottom, side):
+            _stop(c, "stop", "first", side, bottom)
             tiles.tile(widths)
     return scratch
+
+
+def _rows_of_block(
+    c: ClusterLowering, block: str, together: int, start: Dim, rows: Dim
+) -> tuple[Index, Index]:
+    """The first row of a block and the one behind its last, counted from the start of a stretch.
+    LLVM is not told how many there are: it would write out the rows of a few."""
+    nest = c.nest
+    if start == 0:
+        nest.named("top", int_sum((together, block)))
+        _stop(c, "bottom", "top", together, nest.parameter(rows))
+        return int_name("top"), int_name("bottom")
+    first, last = int_sum((together, block)), int_sum((together, block), together)
+    begin, end = nest.parameter(start), nest.parameter(start + rows)
+    top = nest.let(int_op("past", first, begin), "s")
+    return top, nest.let(int_op("upto", last, end, begin), "s")
+
+
+def reads_memory(probe: ClusterLowering, rows: Dim, columns: Dim, store: StoreElement) -> bool:
+    """Whether the elements of tiles read any, wherever their rows are."""
+    store(probe, symbol(ROW, rows), symbol(COLUMN, columns))
+    return bool(probe.read_names)
 
 
 def _widths(columns: Dim, choices: LoopChoices) -> list[int]:
@@ -196,11 +224,11 @@ def _target_of(probe: ClusterLowering, turned: Sequence[_Turned]) -> _Moved | No
     return _Moved(buffer, distance, start)
 
 
-def turned_reads(reads: Sequence[Read]) -> list[_Turned]:
-    """The reads whose address is `column*distance + row + what neither is in`."""
+def turned_reads(probe: ClusterLowering) -> list[_Turned]:
+    """The reads whose address is `column*distance + row + what neither is in`, in all of a tile."""
     found = []
-    for read in dict.fromkeys(reads):
-        if read.dtype.is_complex:
+    for read in dict.fromkeys(probe.reads):
+        if read.dtype.is_complex or not probe.clamped.keys().isdisjoint(symbols_of(read.address)):
             continue
         row, column = Symbol(ROW), Symbol(COLUMN)
         factors = linear_factors(read.address)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError
 
 X86_64, AARCH64 = 62, 183

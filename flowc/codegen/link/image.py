@@ -13,10 +13,11 @@ import json
 import mmap
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError
 
 MAGIC = b"\x7fFLOWIMG"

@@ -14,9 +14,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from flowc.dataclass import dataclass
 from flowc.errors import FlowcError, InternalError
 from flowc.files.safe_write import current_umask
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Protocol
 
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.forks import loading
 from flowc.codegen.link.image import LoadedImage, is_image, link_image
+from flowc.dataclass import dataclass
 
 RUNTIME_FUNCTIONS = (
     "flowc_parallel_for",

@@ -20,13 +20,13 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
+from flowc.dataclass import dataclass
 from flowc_runtime.native.writer import (
     I8,
     I32,

@@ -11,7 +11,6 @@ import ctypes
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Barrier
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from flowc.codegen.link.jit import open_functions
 from flowc.codegen.llvm.compile import compile_module
 from flowc.codegen.llvm.processor import Processor
+from flowc.dataclass import dataclass
 
 CHAINS = 12  # independent sums: more than latency x units needs, fewer than the registers
 ROUNDS = 500_000

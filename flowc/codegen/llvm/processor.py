@@ -6,12 +6,13 @@ imports llvmlite: a program from the cache runs without it.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.files.cache_folder import cache_folder, toolchain
 from flowc.files.json_store import Notes
 

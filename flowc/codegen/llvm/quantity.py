@@ -6,12 +6,12 @@ carries a fast-math flag.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
 from llvmlite import ir
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 
 Number: TypeAlias = "int | float"

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from llvmlite import ir
 
+from flowc.dataclass import dataclass
 from flowc_runtime.native.writer import VOID, declare
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from flowc.codegen.llvm.loop_metadata import unroll
 from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.quantity import Quantity, ir_type
 from flowc.codegen.llvm.shared_routines import KernelModule, SharedRoutine, shared_routine
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc_runtime.native.writer import I8, I32, I64, VOID, declare, i64
 

@@ -5,9 +5,8 @@ Products are split by Veltkamp and Dekker, which is exact with and without a fus
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flowc.codegen.llvm.quantity import Quantity
+from flowc.dataclass import dataclass
 
 _SPLIT = 134217729.0  # 2**27 + 1
 

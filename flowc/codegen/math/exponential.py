@@ -7,11 +7,10 @@ product with the exponent is exact, with or without a fused multiply-add. Polyno
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flowc.codegen.llvm.quantity import FORMAT32, FORMAT64, FloatFormat, Quantity
 from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define
+from flowc.dataclass import dataclass
 
 LOG2_E = 1.4426950408889634
 LN2 = 0.6931471805599453

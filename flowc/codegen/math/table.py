@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from llvmlite import ir
 
 from flowc import dtypes
 from flowc.codegen.llvm.quantity import Quantity, ir_type
 from flowc.codegen.math.expression import Emitter
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import UnknownNameError, did_you_mean
 

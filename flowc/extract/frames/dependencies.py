@@ -8,9 +8,9 @@ so what is behind it stands for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidGraphError
 from flowc.extract.frames.frames import ControlFlow, LoopFrame
 from flowc.extract.frames.merge_decision import Decision, Guard, ends_of, predicates_of

@@ -11,9 +11,10 @@ of a Merge is what its inputs' guards have in common.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidGraphError, InvalidModelError
 from flowc.extract.frames.late_variables import LateVariables
 from flowc.extract.frames.merge_decision import (

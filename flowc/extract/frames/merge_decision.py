@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
+from flowc.dataclass import dataclass
 from flowc.extract.node_source import Ref
 
 Guard = frozenset[tuple[Ref, int]]

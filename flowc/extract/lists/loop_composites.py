@@ -8,8 +8,9 @@ from one trace to the next, so that it reaches a fixed point.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from flowc.dataclass import dataclass
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.lists.loop_lists import Column, Slot
 from flowc.ir.extraction import Bound, Columns, ListValue, OptionalValue

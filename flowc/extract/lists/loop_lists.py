@@ -9,8 +9,9 @@ fixed point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.trace.loop_invariance import is_loop_invariant

@@ -9,12 +9,13 @@ other has, it gives zeros, which nobody reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar, assert_never
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.ir.computation import Value

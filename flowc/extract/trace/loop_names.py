@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.node_source import ARGUMENT, NodeSource, Ref

@@ -13,10 +13,11 @@ known; what is known only grows, so that the traces end.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.errors import InternalError, InvalidArgumentError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.lists.loop_composites import CarriedColumns

@@ -9,10 +9,10 @@ needs a random number or a variable's change again is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, UnimplementedError
 from flowc.graph.attrs import Attrs, FunctionRef

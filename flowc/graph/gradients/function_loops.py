@@ -8,12 +8,12 @@ back over the lists. Invariant: the loop itself stays as it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.building.conversion import as_tensor, constant_tensor

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.graph.building.contexts import WhileContext
 from flowc.graph.control_types import EXIT, SWITCH
 from flowc.graph.gradients.aggregation import AggregationMethod, total

@@ -10,12 +10,12 @@ m; rows shorter than the longest are aligned left or right.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, maximum, minimum
 from flowc.ir.inference import Inference

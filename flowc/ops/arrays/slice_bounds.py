@@ -7,9 +7,9 @@ Python's slices are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import i64
 from flowc.ir.dims import (
     Dim,

@@ -17,11 +17,11 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import BatchedFunction, CancelToken, HostRun, HostValue, held
 

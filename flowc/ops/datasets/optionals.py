@@ -8,12 +8,12 @@ where a value is none of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, OutOfRangeError
 from flowc.ir.computation import Value

@@ -8,11 +8,11 @@ everything is black. Pillow unpacks one frame at a time, of a file that holds no
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidArgumentError
 from flowc.ops.image.pillow import FAULTS, opened
 

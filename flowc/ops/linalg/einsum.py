@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.errors import FlowcError, UnimplementedError
 from flowc.ir.dims import Dim, product
 from flowc.ir.inference import Inference

@@ -7,12 +7,13 @@ is extracted. Invariant: nothing here knows of a list.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder

@@ -8,11 +8,11 @@ where their bytes are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostValue, held

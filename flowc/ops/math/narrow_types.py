@@ -7,10 +7,10 @@ or NaN where the format has no infinity. Integers keep their low 4 bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 
 

@@ -9,9 +9,9 @@ what can be checked when compiling is checked here, in TensorFlow's words.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim, ceildiv, maximum
 from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of

@@ -7,12 +7,12 @@ ones that the op was given nothing is said.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.ir.layout import layout_of
 from flowc.ops.gradients import Forward, GradientBuilder
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostValue, held

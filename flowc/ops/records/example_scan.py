@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.encoding.example_parts import BYTES_LIST, FLOAT_LIST, INT64_LIST
 from flowc.ir.host_run import HostRun, StepKernel

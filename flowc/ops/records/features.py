@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.encoding.example_parts import (
     BYTES_LIST,

@@ -8,12 +8,13 @@ all examples for each key. Invariant: TensorFlow's values, defaults and errors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.encoding.example_parts import Parts, features_of, sequence_parts
 from flowc.errors import InvalidArgumentError

@@ -8,13 +8,13 @@ the rows of the gradient one after another, so that a row that is named twice is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor

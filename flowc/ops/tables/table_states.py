@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from flowc.dataclass import dataclass
 from flowc.errors import (
     AbortedError,
     FailedPreconditionError,

@@ -7,12 +7,12 @@ before a table takes anything of it; what a line lacks raises TensorFlow's error
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidArgumentError
 from flowc.files.plain_file import PlainFile
 from flowc.ops.strings.numbers import as_number

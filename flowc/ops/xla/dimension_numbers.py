@@ -7,8 +7,8 @@ checked, or `InvalidModelError` or `ShapeError` says what is wrong.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from flowc.dataclass import dataclass
 from flowc.encoding.wire import BYTES, VARINT, varint
 from flowc.errors import InvalidModelError
 from flowc.ir.inference import Inference

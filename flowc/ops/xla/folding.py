@@ -8,12 +8,12 @@ grouping. Invariant: as in XLA, a fold takes its first value once, and no paddin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, maximum, product

@@ -8,12 +8,12 @@ in f32 for halves; hints about precision change nothing.
 from __future__ import annotations
 
 import string
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value

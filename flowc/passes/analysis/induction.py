@@ -8,9 +8,9 @@ loop. Invariant: what is not certain is None.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from flowc.dataclass import dataclass
 from flowc.ir.builder import Content, content_of
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, as_dim

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import os
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.simt import simt_object
 from flowc.codegen.link.jit import engine_of
 from flowc.compiler import compile_computation
+from flowc.dataclass import dataclass
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.op import Op, op_named

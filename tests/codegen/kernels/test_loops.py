@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from campaigns.random_moves import random_moves
 from tensor_types import tensor_type
 
 from flowc import dtypes
@@ -177,6 +179,35 @@ def test_sizes_of_the_run_split_loops() -> None:
     for rows, columns in [(4, 7), (1, 1), (3, 0), (0, 5)]:
         x, y = arrays(dtypes.f32, (rows, 3), (rows, columns))
         np.testing.assert_array_equal(program.run([x, y])[0], np.concatenate([x, y], 1))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("sizes", [(40, 33), (130, 70), (5, 20), (64, 64)])
+@pytest.mark.parametrize("pads", [((1, 1), (0, 0)), ((3, 70), (2, 0)), ((0, 64), (0, 1))])
+def test_rows_around_which_there_is_padding_are_turned_too(
+    pads: tuple[tuple[int, int], tuple[int, int]], sizes: tuple[int, int], threads: int
+) -> None:
+    """Padding of an image whose channels are moved last: whatever is inside it is known to be."""
+    width, columns = sizes
+    widths = ((0, 0), (2, 1), pads[0], (0, 0))
+    emit = lambda b, x: b.pad(
+        b.transpose(x, np.array([0, 2, 3, 1], np.int32)), np.array(widths, np.int32)
+    )
+    expected = lambda x: np.pad(x.transpose(0, 2, 3, 1), widths)
+    source = check(emit, expected, arrays(dtypes.f32, (2, columns, 3, width)), threads)
+    assert ("_tile_" in source) == (width + sum(pads[0]) > 8) and " if t" not in source
+    given = arrays(dtypes.f32, (columns, width))
+    emit = lambda b, x: b.pad(b.transpose(x, np.array([1, 0], np.int32)), np.array(pads, np.int32))
+    check(emit, lambda x: np.pad(x.T, pads), given, threads)
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("FLOWC_FUZZ", "24"))))
+def test_fuzz_of_moves(seed: int) -> None:
+    c, given, expected = random_moves(seed)
+    names = [p.name for p in c.parameters], ["y"]
+    program = compile_computation(c, Options(), spec_of(c, *names), kernels=_kernels())
+    found = Executable(program, 1 + seed % 3).run(given)[0]
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_sizes_of_the_run_in_tiles() -> None:

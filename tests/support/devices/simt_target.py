@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal
 from unittest import mock
 
@@ -31,6 +31,7 @@ from flowc.codegen.kernels.nest import LoopNest
 from flowc.codegen.llvm.processor import Processor
 from flowc.codegen.target import Kept
 from flowc.codegen.targets import target_named
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, maximum
 from flowc.plan.plan import bytes_of

@@ -109,6 +109,18 @@ CLASS_MAKERS = (
 )
 
 
+def slow_dataclasses(known: Sources) -> list[str]:
+    """Modules that make classes with the standard decorator, each of which delays every start."""
+    return [
+        module
+        for module, source in known.items()
+        if is_within(module, "flowc") and module != "flowc.dataclass"
+        for node in nodes_of(source)
+        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
+        if any(name.name == "dataclass" for name in node.names)
+    ]
+
+
 def readers_of_target_details(known: Sources) -> list[str]:
     """Attributes that are read, also by their names in a text or a pattern."""
     found = []
@@ -240,7 +252,9 @@ def _called(body: Sequence[ast.AST]) -> list[str]:
 
 
 # What comes from other packages and only wraps what it decorates.
-WRAPPERS = ("abc", "click", "contextlib", "ctypes", "dataclasses", "functools", "typing")
+WRAPPERS = (
+    *("abc", "click", "contextlib", "ctypes", "dataclasses", "functools", "reprlib", "typing"),
+)
 
 
 def _foreign_decorators(node: ast.stmt, imported: Mapping[str, str]) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weight
 from flowc.codegen.cpu.winograd.ways import DEPTHWISE, POINTWISE, TRANSPOSED, conv_ways
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, PackedConstant
 from flowc.codegen.packed import Packed
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, product
 from flowc.ir.layout import LAYOUTS

@@ -7,7 +7,6 @@ that packs a right operand which the run computes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from flowc import dtypes
 from flowc.codegen.cpu.blocked import (
@@ -30,6 +29,7 @@ from flowc.codegen.kernels.kernel import (
     Launch,
     Operand,
 )
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, floordiv, maximum, parse_dim, product
 from flowc.ir.lowering import Convolution, MatMul

@@ -10,13 +10,13 @@ row 0 would be.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from flowc import dtypes
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import EPILOGUE_BUFFERS, SCRATCH, CalledPart, Kernel, Operand
 from flowc.codegen.llvm.vector_ir import least
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 
 WORD = 8

@@ -10,7 +10,7 @@ bits as of the clusters one after another.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ from flowc.codegen.kernels.kernel import (
     Operand,
 )
 from flowc.codegen.kernels.loops import loop_launch
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, evaluate, floordiv, maximum, symbols_of
 from flowc.ir.lowering import MatMul

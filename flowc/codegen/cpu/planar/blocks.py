@@ -6,11 +6,12 @@ In: a `TileShape` and a convolution with weights that are known. Out: a `PlanarB
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from flowc.codegen.cpu.products.pixel_tiles import pixel_shape
 from flowc.codegen.cpu.tile_shape import TileShape, one_vector_shape
+from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution
 

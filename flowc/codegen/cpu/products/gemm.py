@@ -9,7 +9,6 @@ In: a `GemmSpec` (structure only; sizes are run-time arguments). Out: kernel sou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -34,6 +33,7 @@ from flowc.codegen.cpu.blocked import (
 )
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.llvm.vector_ir import advance, ceil_div, least
+from flowc.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tile_sums import SLOW_BYTES, Vector
 from flowc.codegen.packed import Packed, packed_in_a_row
+from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution
 

@@ -13,7 +13,7 @@ each step of their sums; those of the first panel ask for the next rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
@@ -57,6 +57,7 @@ from flowc.codegen.llvm.vector_ir import (
     offset,
     routine_call,
 )
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim
 from flowc_runtime.native.writer import i64

@@ -19,7 +19,6 @@ multiply-adds a position, in the order of the channels, however tasks are shared
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -61,6 +60,7 @@ from flowc.codegen.llvm.vector_ir import (
     while_positive,
 )
 from flowc.codegen.packed import Packed, packed_in_a_row
+from flowc.dataclass import dataclass
 from flowc_runtime.native.writer import i64
 
 COLUMNS = 32  # output channels of one task, at most: whole panels

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, reduce
 from itertools import islice
@@ -27,6 +26,7 @@ import numpy as np
 from llvmlite import ir
 
 from flowc.codegen.llvm.vector_ir import Value, multiply_add
+from flowc.dataclass import dataclass
 
 # The positive points of pairs, by how many values a polynomial has.
 POINTS: dict[int, tuple[Fraction, ...]] = {

@@ -8,13 +8,13 @@ first. Invariant: each gives the same result, up to the rounding that `Options.e
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from flowc.codegen.cpu.planar.blocks import LINE_STRIDE, PlanarBlock, planar_block
 from flowc.codegen.cpu.products.pixel_tiles import is_pointwise
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.choice import winograd_costs, winograd_for
 from flowc.codegen.cpu.winograd.source import WinogradSpec
+from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, product
