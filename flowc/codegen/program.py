@@ -96,9 +96,9 @@ def launches_of(
     shares_sizes: bool = False,
     made: Callable[[tuple[Launch, ...]], None] = lambda _: None,
 ) -> dict[Node, tuple[Launch, ...]]:
-    """The kernels of every cluster, also of those in the bodies of loops and branches. Scalars in
-    bodies need none: the driver computes them. `shares_sizes`: what is small and runs once a run
-    has kernels for any sizes. `made` is told the launches of each cluster as they are made."""
+    """The kernels of every cluster, also of those in the bodies of loops and branches. Most scalars
+    need none: the driver computes them. `shares_sizes`: what is small and runs once a run has
+    kernels for any sizes. `made` is told the launches of each cluster as they are made."""
     found: dict[Node, tuple[Launch, ...]] = {}
     small, others = AlikeLaunches(), AlikeLaunches()
     literals = SharedLiterals(target.host)
@@ -121,7 +121,7 @@ def launches_of(
             match node.op.name:
                 case "cluster" if node in on_device:
                     found[node] = target.launches(node)
-                case "cluster" if region is not c and is_direct(node):
+                case "cluster" if is_direct(node):
                     found[node] = ()
                 case "cluster" if shares_sizes and region is c and is_small(node):
                     found[node] = small.of(node, for_any_sizes)
@@ -266,8 +266,9 @@ def needs_of(launches: Sequence[Launch]) -> Needs:
 
 def driver_object(text: str, processor: Processor, *, speed: int = 1) -> bytes:
     """Compiles a driver. What runs once a run is emitted as it shall be: LLVM's passes over it take
-    a quarter of a second for 200 kernels and gain nothing. They pay where the driver loops."""
-    return compile_module([text], processor, speed=speed)
+    a quarter of a second for 200 kernels and gain nothing. They pay where the driver loops, but for
+    those that look for vectors in it."""
+    return compile_module([text], processor, speed=speed, loops=speed == 0)
 
 
 def native_object(processor: Processor, kept: Kept) -> bytes:

@@ -357,7 +357,7 @@ def test_loops_take_no_memory() -> None:
         entry, _, rest = run.partition("\nsteps:")
         assert "alloca" in entry and "alloca" not in rest
         # Only what grows asks for blocks after the arena is there.
-        assert ('call i8* @"flowc_arena_acquire"' in rest) == (text is GROWING)
+        assert ('call i64 @"flowc_arena_grow"' in rest) == (text is GROWING)
 
 
 def test_deep_nests() -> None:

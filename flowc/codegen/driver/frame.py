@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from llvmlite import ir
 
@@ -18,6 +18,7 @@ from flowc.codegen.driver.size_limits import WORD, SizeLimits
 from flowc.codegen.driver.sizes import BYTES, SizeFunction
 from flowc.errors import ResourceExhaustedError
 from flowc.ir.dims import Dim, Expr, symbols_of
+from flowc_runtime.native.arena import NO_MEMORY
 from flowc_runtime.native.interpreter import ENDED, WORDS
 from flowc_runtime.native.writer import I32, I64, declare, i64
 
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
     from flowc.codegen.driver.device_memory import DeviceMemory
 
 STATUS_INVALID = 3
-STATUS_MEMORY = 5
+STATUS_MEMORY = NO_MEMORY
 STATUS_INTERRUPTED = 6  # Python raised an exception, or the time was over
+
+MOST_VALUES = 3  # that an error tells
 
 SMALL_STEPS = 256  # iterations between two polls where kernels do little
 SMALL_CHUNKS = 200  # of work between two polls where kernels follow each other: a millisecond
@@ -49,13 +52,16 @@ class RunFrame(SizeFunction):
         self.inputs, self.outputs, self.sizes, self.weights, *rest = run.args
         self.threads, self.status, table = rest
         self.errors: list[ErrorRow] = []
+        self.numbers: dict[ErrorRow, int] = {}  # of those that several checks may come to
         self.loops = 0
         self.limits = SizeLimits()
         self.node = ""
         self.has_workers = False
         self.device: DeviceMemory | None = None
         self.exit = run.append_basic_block("exit")
-        self.interrupted: Any = None  # the block where a signal ends the run
+        # The blocks where a signal ends the run, and where what is missing stands in `status`.
+        self.interrupted: Any = None
+        self.without_memory: Any = None
         self.chunks = 0  # of work since the last poll
         self.code = self.variable(I32, "code")
         self.b.store(ir.Constant(I32, 0), self.code)
@@ -150,7 +156,7 @@ class RunFrame(SizeFunction):
         if self.interrupted is None:
             self.interrupted = self.function.append_basic_block("interrupted")
             with self.b.goto_block(self.interrupted):
-                self._leave(STATUS_INTERRUPTED, i64(-1), [])
+                self.leave(STATUS_INTERRUPTED, i64(-1), [])
         stay = self.function.append_basic_block("stay")
         self.b.cbranch(failed, self.interrupted, stay)
         self.b.position_at_end(stay)
@@ -187,9 +193,10 @@ class RunFrame(SizeFunction):
 
     def error_number(self, row: ErrorRow) -> ir.Value:
         """Where a row stands in the error table."""
-        if row not in self.errors:
+        number = self.numbers.setdefault(row, len(self.errors))
+        if number == len(self.errors):
             self.errors.append(row)
-        return i64(self.errors.index(row))
+        return i64(number)
 
     def leave_if(
         self,
@@ -199,23 +206,60 @@ class RunFrame(SizeFunction):
         values: Sequence[ir.Value],
     ) -> None:
         """Ends the run with a status where the condition holds."""
-        b = self.b
         if isinstance(error, ErrorRow):
             error = self.error_number(error)
+        with self.where_it_leaves(condition):
+            self.leave(code, error, values)
+
+    @contextmanager
+    def where_it_leaves(self, condition: ir.Value) -> Iterator[None]:
+        """The block where the condition holds, which ends the run, is open within."""
+        b = self.b
         leave = self.function.append_basic_block("leave")
         stay = self.function.append_basic_block("stay")
         b.cbranch(condition, leave, stay)
         b.position_at_end(leave)
-        self._leave(code, error, values)
+        yield
         b.position_at_end(stay)
 
-    def _leave(self, code: int, error: ir.Value, values: Sequence[ir.Value]) -> None:
-        """Ends the run in the open block."""
-        b = self.b
-        for i, value in enumerate([i64(code), error, *values]):
-            b.store(value, self.element(self.status, i))
-        b.store(ir.Constant(I32, code), self.code)
-        b.branch(self.exit)
+    def leave(self, code: int, error: ir.Value, values: Sequence[ir.Value]) -> None:
+        """Ends the run in the open block. Of the many places where a run may end hardly one is ever
+        come to: each is a call, with zeros for the values that it has not."""
+        assert len(values) <= MOST_VALUES, values
+        words = [error, *values, *[i64(0)] * (MOST_VALUES - len(values))]
+        self.b.call(_leaving(self.module), [self.status, i64(code), *words])
+        self.b.store(ir.Constant(I32, code), self.code)
+        self.b.branch(self.exit)
+
+    def leave_without_memory_if(self, missing: Any) -> None:
+        """Ends the run where it is not 0: then `status` says what there is no memory for."""
+        failed = self.b.icmp_unsigned("!=", missing, i64(0))
+        if self.without_memory is None:
+            self.without_memory = self.function.append_basic_block("without_memory")
+            with self.b.goto_block(self.without_memory):
+                self.b.store(ir.Constant(I32, STATUS_MEMORY), self.code)
+                self.b.branch(self.exit)
+        stay = self.function.append_basic_block("stay")
+        self.b.cbranch(failed, self.without_memory, stay)
+        self.b.position_at_end(stay)
+
+
+def _leaving(module: ir.Module) -> ir.Function:
+    """The function that writes down how the run ends, made at its first use."""
+    found = module.globals.get("flowc_run_leaves")
+    if found is not None:
+        return found
+    kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), *[I64] * (2 + MOST_VALUES)])
+    made = ir.Function(module, kind, "flowc_run_leaves")
+    made.linkage = "internal"
+    for attribute in ("cold", "noinline"):
+        made.attributes.add(attribute)
+    b = cast(Any, ir.IRBuilder(made.append_basic_block()))
+    status, *words = made.args
+    for i, word in enumerate(words):
+        b.store(word, b.gep(status, [i64(i)]))
+    b.ret_void()
+    return made
 
 
 def no_memory(message: str, node: str) -> ErrorRow:
@@ -223,9 +267,11 @@ def no_memory(message: str, node: str) -> ErrorRow:
 
 
 def _compared(dim: Expr, most: int) -> tuple[Dim, int]:
-    """What is compared with what to see whether a size is larger than `most`: of one product the
-    constant factor need not be multiplied."""
-    if len(dim.terms) == 1 and dim.terms[0][1] > 0:
-        ((monomial, factor),) = dim.terms
-        return Expr(((monomial, 1),)), most // factor
+    """What is compared with what to see whether a size is larger than `most`: of one product, and
+    of the sum of one and a number, the numbers need not be computed with."""
+    products = [(monomial, factor) for monomial, factor in dim.terms if monomial]
+    number = sum(factor for monomial, factor in dim.terms if not monomial)
+    if len(products) == 1 and products[0][1] > 0 and 0 <= number <= most:
+        ((monomial, factor),) = products
+        return Expr(((monomial, 1),)), (most - number) // factor
     return dim, most

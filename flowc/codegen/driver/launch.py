@@ -326,10 +326,9 @@ class Launcher:
         for e in launch.errors:
             own, message = own_class(e.message)
             frame.errors.append(ErrorRow(message, e.node or node, own or launch.fault))
-        error = b.add(fault, i64(first - 1))
-        values = [b.load(frame.element(words, i)) for i in (1, 2, 3)]
-        failed = b.icmp_signed("!=", fault, i64(0))
-        frame.leave_if(failed, STATUS_INVALID, error, values)
+        with frame.where_it_leaves(b.icmp_signed("!=", fault, i64(0))):
+            values = [b.load(frame.element(words, i)) for i in (1, 2, 3)]
+            frame.leave(STATUS_INVALID, b.add(fault, i64(first - 1)), values)
 
     # -- faults on a device, which are looked for where the host waits for it anyway
 

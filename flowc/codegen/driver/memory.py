@@ -34,7 +34,6 @@ from flowc.plan.plan import (
     Side,
     bytes_of,
 )
-from flowc_runtime.native.arena import HEADER
 from flowc_runtime.native.writer import I1, I64, declare, i64
 
 _TOO_MUCH = "no memory for this run: it needs {a} bytes more, and may take {b} (max_memory)"
@@ -51,6 +50,10 @@ class Memory:
         self.weight_offset = weight_offset
         self.acquire_block = frame.declare("flowc_arena_acquire", BYTES, [I64])
         self.release_block = frame.declare("flowc_arena_release", ir.VoidType(), [BYTES])
+        words = I64.as_pointer()
+        kinds = [BYTES.as_pointer(), I64, I64, words, words, I64]
+        self.grow_block = frame.declare("flowc_arena_grow", I64, kinds)
+        self.rows: dict[str, int] = {}
         count = plan.blocks + 1  # the arena is block 0
         self.blocks = [frame.variable(BYTES, "block") for _ in range(count)]
         for block in self.blocks:
@@ -187,31 +190,24 @@ class Memory:
 
     def _make_block(self, variable: ir.Value, size: ir.Value, kept: ir.Value | None) -> None:
         """The block stays while it is large enough. In loops a new one is twice as large at least,
-        so that what grows step by step is replaced rarely. Size 0 needs a block too."""
-        frame, b = self.frame, self.frame.b
-        old = b.load(variable)
-        with b.if_else(b.icmp_unsigned("==", old, NULL)) as (new, present):
-            with new:
-                none, none_block = i64(-1), b.block
-            with present:
-                header = b.bitcast(b.gep(old, [i64(-HEADER)]), I64.as_pointer())
-                room = b.sub(b.load(header), i64(HEADER))
-                room_block = b.block
-        capacity = b.phi(I64)
-        capacity.add_incoming(none, none_block)
-        capacity.add_incoming(room, room_block)
-        with b.if_then(b.icmp_signed("<", capacity, size), likely=False):
-            wanted = size
-            if frame.loops or kept is not None:
-                wanted = frame.larger(size, b.shl(capacity, i64(1)))
-            self._take(b.sub(wanted, frame.larger(capacity, i64(0))))
-            made = b.call(self.acquire_block, [wanted])
-            missing = b.icmp_unsigned("==", made, NULL)
-            frame.leave_if(missing, STATUS_MEMORY, no_memory(_MISSING, frame.node), [wanted])
-            if kept is not None:
-                self.copy(made, old, kept)
-            b.call(self.release_block, [old])
-            b.store(made, variable)
+        so that what grows step by step is replaced rarely."""
+        frame = self.frame
+        if kept is None:
+            kept = i64(0 if frame.loops else -1)
+        frame.leave_without_memory_if(
+            frame.b.call(
+                self.grow_block,
+                [variable, size, kept, self.room, frame.status, i64(self._rows_of(frame.node))],
+            )
+        )
+
+    def _rows_of(self, node: str) -> int:
+        """Where the error table says of a node that the run may not take so much; what it says
+        where there is no memory is the next row."""
+        if node not in self.rows:
+            self.rows[node] = len(self.frame.errors)
+            self.frame.errors += [no_memory(text, node) for text in (_TOO_MUCH, _MISSING)]
+        return self.rows[node]
 
     def _take(self, size: ir.Value) -> None:
         """Counts bytes that the run takes, which ends it where they are too many."""

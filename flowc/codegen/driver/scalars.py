@@ -1,4 +1,4 @@
-"""Scalar arithmetic that the driver computes itself: the counters and conditions of loops.
+"""Scalar arithmetic that the driver computes itself: counters, conditions, powers of factors.
 
 In: a cluster all of whose values have one element, as the statements of a nest without loops. Out:
 LLVM values in the driver, where a kernel would cost a call and a compilation. Only what needs no
@@ -211,7 +211,9 @@ def memory_type(dtype: DType) -> ir.Type:
 
 
 def is_direct(node: Node) -> bool:
-    """Whether the driver can compute a cluster itself: it is tried out."""
+    """Whether the driver can compute a cluster itself: it is tried out where it gives scalars."""
+    if any(v.type.size != 1 for v in node.outputs):
+        return False
     function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), []), "trial")
     b = ir.IRBuilder(function.append_basic_block())
     try:

@@ -95,17 +95,22 @@ def _columns(r: Reducing, target: Target) -> Launch:
     rounded = _rounded_sums(reductions, kinds, product(apart))
     scratch = 0
     with nest.loop("p", int_name("begin"), int_name("end")):
-        extents = [*(r.full[d] for d in outer), blocks]
-        split_flat(c, extents, "o")
-        start = nest.named("start", int_sum((block, f"o{len(outer)}")))
-        stop = nest.declare("stop", int_sum("start", block))
-        nest.assign("stop", int_op("smaller", stop, nest.size(width)))
+        extents = [*(r.full[d] for d in outer), *([] if blocks == 1 else [blocks])]
+        if extents:
+            split_flat(c, extents, "o")
+        # Of one block LLVM knows where it starts, and of few columns where it ends.
+        start, stop = int_number(0), nest.size(width)
+        if blocks != 1:
+            start = nest.named("start", int_sum((block, f"o{len(outer)}")))
+            end = nest.declare("stop", int_sum("start", block))
+            nest.assign("stop", int_op("smaller", end, stop))
+            stop = end
         sums = {f"a{i}": n for i, n in enumerate(reductions)}
         wholes = {f"whole{i}": n for i, n in enumerate(reductions) if n in rounded}
         for name, n in (sums | wholes).items():
             nest.body.append(Carve(name, kinds[n], int_number(scratch)))
             scratch += block * max(8, kinds[n].size)
-        place = int_sum("i", "-start")
+        place = int_name("i") if blocks == 1 else int_sum("i", "-start")
         with nest.loop("i", start, stop):
             for name, n in (sums | wholes).items():
                 nest.store(name, place, r.neutral(n, kinds[n]))
@@ -195,22 +200,23 @@ def _parts_of_rows(
     """The loops over all rows, or over those of a part, of which the caller adds up the sums: over
     so many rows `together`, and over those that are left; each with how many it takes at once."""
     nest = r.c.nest
+    is_whole = isinstance(rows, int) and rows % together == 0
     if not cut:
-        yield _loops_of_rows(nest, int_number(0), nest.size(rows), together)
+        yield _loops_of_rows(nest, int_number(0), nest.size(rows), together, is_whole)
         return
     with nest.loop("part", int_number(0), nest.size(rows), PART_ROWS):
         last = nest.declare("last", int_sum("part", PART_ROWS))
         nest.assign("last", int_op("smaller", last, nest.size(rows)))
         # A part begins at a multiple of what goes together.
-        yield _loops_of_rows(nest, int_name("part"), last, together)
+        yield _loops_of_rows(nest, int_name("part"), last, together, is_whole)
 
 
 def _loops_of_rows(
-    nest: NestBuilder, first: Index, last: Index, together: int
+    nest: NestBuilder, first: Index, last: Index, together: int, is_whole: bool
 ) -> Sequence[tuple[AbstractContextManager[None], int]]:
-    """From a multiple of `together`."""
-    if together == 1:
-        return [(nest.loop("r", first, last), 1)]
+    """From a multiple of `together`, and to one if it `is_whole`."""
+    if is_whole:
+        return [(nest.loop("r", first, last, together), together)]
     count = nest.let(int_op("idiv", last, int_number(together)), "q")
     whole = int_sum((together, count.name))
     return [

@@ -123,7 +123,9 @@ class _RowsInLanes:
             self.r.choices.near
         ):
             block //= 2
-        return block
+        # Of a block whose height is not known LLVM makes each loop twice.
+        is_whole = self.rows < block and self.rows % self.r.choices.tile_side == 0
+        return self.rows if is_whole else block
 
     def _values_of_rows(self) -> list[Value]:
         """What has one element a row and follows from totals: computed once, not in each column."""

@@ -26,6 +26,7 @@ RUNTIME_FUNCTIONS = (
     "flowc_run_end",
     "flowc_arena_acquire",
     "flowc_arena_release",
+    "flowc_arena_grow",
     "flowc_interpreter_release",
     "flowc_interpreter_poll",
     "flowc_interpreter_call",

@@ -56,8 +56,9 @@ def drawing(
 
 def drawing_at(x: Extractor, state: Value, draw: Callable[[Value, Value], Value]) -> Value:
     """What `draw` makes of the key and counter that a state holds."""
-    words = x.b.cast(state, DstT=dtypes.u64)
-    return draw(x.b.slice(words, (2,), (1,)), x.b.slice(words, (0,), (2,)))
+    # Each part is cast for itself: a slice and its cast are one kernel.
+    key, counter = (x.b.slice(state, (start,), (size,)) for start, size in ((2, 1), (0, 2)))
+    return draw(x.b.cast(key, DstT=dtypes.u64), x.b.cast(counter, DstT=dtypes.u64))
 
 
 def emit_draw(draw: str) -> Callable[..., Sequence[Bound]]:

@@ -8,6 +8,8 @@ In: a target triple. Out: the LLVM IR text of one module that defines the hidden
     void  flowc_run_end(int64_t threads)
     void* flowc_arena_acquire(int64_t bytes)      NULL when memory is short
     void  flowc_arena_release(void* block)
+    int64_t flowc_arena_grow(void** block, int64_t bytes, int64_t kept, int64_t* room,
+                             int64_t* status, int64_t row)      0, or why it cannot
     void  flowc_interpreter_release(int64_t* words, void* table, int64_t deadline)
     int   flowc_interpreter_poll(int64_t* words)          1 when the run must end
     int   flowc_interpreter_call(int64_t* words, int64_t step, int64_t* given)

@@ -1,6 +1,7 @@
 """Blocks of scratch memory for runs, kept between runs in a lock-free cache.
 
-In: a module. Out: `flowc_arena_acquire`, `flowc_arena_release` and `flowc_arena_clear` in it.
+In: a module. Out: `flowc_arena_acquire`, `flowc_arena_release`, `flowc_arena_grow` and
+`flowc_arena_clear` in it.
 Invariant: a block belongs to exactly one run or one slot; whoever exchanges a slot's pointer for
 NULL owns the block. So a steady stream of runs allocates nothing and touches no fresh pages, and
 two runs never share a block. A block that 256 releases in a row found idle goes back to the system.
@@ -31,6 +32,7 @@ HEADER = 64
 IDLE_RELEASES = 256
 HUGE_PAGE = 2 << 20
 MOST_BYTES = 1 << 47
+NO_MEMORY = 5  # how a run ends that cannot have the memory that it needs
 
 # A slot: pointer, size of its block (a hint that may lag), clock at its release.
 POINTER, SIZE, STAMP, SLOT_WORDS = 0, 1, 2, 8
@@ -52,6 +54,7 @@ class ArenaEmitter:
         self._keep()
         self._acquire()
         self._release()
+        self._grow()
         return clear
 
     def _slot(self, w: FunctionWriter, index: Any) -> Any:
@@ -135,6 +138,50 @@ class ArenaEmitter:
             w.call("free", self._take(w, oldest))
         w.call("flowc_arena_keep", w.element(address, i64(-HEADER // 8)), clock)
         w.give()
+
+    def _grow(self) -> None:
+        """Has `bytes` in the block whose address is in `place`: the block that is there if it is
+        large enough, else a new one, to which `kept` bytes are copied (-1: none). Where `kept` is
+        not -1, a new one is twice as large at least, so that what grows step by step is replaced
+        rarely. Size 0 needs a block, too.
+
+        Gives 0, or a number above it where the run, which may take `room` bytes more, cannot have
+        the memory: `status` holds this number, `row` where it may not and the row behind where
+        there is none, how many bytes it needs, and how many it may take.
+        """
+        names = {"place": PTR, "bytes": I64, "kept": I64, "room": PTR, "status": PTR, "row": I64}
+        w = FunctionWriter(self.module, "flowc_arena_grow", I64, names, linkage="hidden")
+        place, size, kept, room, status, row = w.args
+        old = w.load(place, i64(0), PTR)
+        capacity = w.variable(i64(-1))
+        with w.when(w.compare("!=", old, NULL)):
+            whole = w.load(old, i64(-HEADER // 8))
+            capacity.set(w.b.sub(whole, i64(HEADER)))
+        has = capacity.get()
+        with w.when(w.compare(">=", has, size)):
+            w.give(i64(0))
+        twice = w.maximum(size, w.b.shl(has, i64(1)))
+        wanted = w.b.select(w.compare("<", kept, i64(0)), size, twice)
+        more = w.b.sub(wanted, w.maximum(has, i64(0)))
+        may_take = w.load(room, i64(0))
+        left = w.b.sub(may_take, more)
+
+        def refuse(row: Any, bytes: Any) -> None:
+            for i, word in enumerate((i64(NO_MEMORY), row, bytes, may_take)):
+                w.store(word, status, i64(i))
+            w.give(i64(NO_MEMORY))
+
+        with w.when(w.compare("<", left, i64(0))):
+            refuse(row, more)
+        made = w.call("flowc_arena_acquire", wanted)
+        with w.when(w.compare("==", made, NULL)):
+            refuse(w.b.add(row, i64(1)), wanted)
+        w.store(left, room, i64(0))
+        with w.when(w.compare(">", kept, i64(0))):
+            w.call("memcpy", made, old, kept)
+        w.call("flowc_arena_release", old)
+        w.store(made, place, i64(0))
+        w.give(i64(0))
 
     def _clear(self) -> ir.Function:
         """Frees every block that no run holds."""

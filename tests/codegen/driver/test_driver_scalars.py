@@ -85,6 +85,15 @@ def test_floats(dtype: DType) -> None:
     check(branch(dtype, build), [(x, y) for x in numbers for y in numbers])
 
 
+def test_scalars_outside_of_bodies() -> None:
+    """Counters of steps and the powers of their factors, which programs that train have."""
+    b = Builder()
+    p = b.parameter("p", tensor_type("bool", ()))
+    x, y = (b.parameter(n, tensor_type(dtypes.f32, ())) for n in "xy")
+    found = [b.mul(x, y), b.sub(b.const(1.0, dtypes.f32), x), b.less(x, y), b.logical_not(p)]
+    check(b.build(found), [(0.9, 0.999), (-0.0, 2.0)])
+
+
 def test_what_may_fault_is_left_to_kernels() -> None:
     c = branch(dtypes.i32, lambda b, x, y: [b.floor_mod(x, y), b.floor_div(x, y)])
     check(c, [(7, 2), (-7, 2), (-(2**31), -1)], kernels=2)

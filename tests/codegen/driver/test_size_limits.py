@@ -85,6 +85,15 @@ def test_one_check_for_all_that_one_size_decides() -> None:
     assert "with.overflow" not in compiled.driver
 
 
+def test_what_is_added_to_a_size_is_taken_from_its_limit() -> None:
+    b = Builder()
+    x = b.parameter("x", tensor_type("f32", (N, 8)))
+    compiled = Compiled(b.build([b.pad(x, np.array([[1, 2], [0, 0]], np.int32))]))
+    run = compiled.driver.partition('"flowc_program_run"')[2].partition("\ndefine")[0]
+    assert checks(compiled) and "with.overflow" not in run
+    assert f", {(MOST_BYTES - 96) // 32}" in run
+
+
 def test_a_loop_checks_outside_of_it_what_is_known_there() -> None:
     before, _, inside = Compiled(NESTED).driver.partition("\nloop:")
     assert f", {MOST_BYTES // 20}" in before
@@ -94,3 +103,11 @@ def test_a_loop_checks_outside_of_it_what_is_known_there() -> None:
 def test_a_loop_checks_in_it_what_changes_there() -> None:
     _, _, inside = Compiled(GROWING).driver.partition("\nloop:")
     assert f", {MOST_BYTES // 8}" in inside
+
+
+def test_each_way_out_of_a_run_is_a_call() -> None:
+    """Of the many checks of a driver hardly one ever fails."""
+    text = Compiled(GROWING).driver
+    ways = [part.split("\n\n")[0] for part in text.split("\nleave")[1:]]
+    assert ways and all('call void @"flowc_run_leaves"' in way for way in ways)
+    assert not any('%"status", i64 0' in way for way in ways)

@@ -40,10 +40,21 @@ def means(rows: int, dtype: type) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_means_of_different_sizes_share_a_kernel(kernels: list[str], dtype: type) -> None:
-    for rows in (37, 81, 1000):
+    for rows in (37, 81, 1001):
         found, wanted = means(rows, dtype)
         np.testing.assert_array_equal(found, wanted)
     assert len(set(kernels)) == len(kernels) // 3
+
+
+def test_whole_rows_have_no_rest(kernels: list[str]) -> None:
+    """Rows are added up four at a time: kernels for multiples of four have no loop for others."""
+    for rows in (36, 100, 1000):
+        found, wanted = means(rows, np.float32)
+        np.testing.assert_array_equal(found, wanted)
+    whole = set(kernels)
+    assert len(whole) == len(kernels) // 3
+    means(37, np.float32)
+    assert whole.isdisjoint(kernels[len(kernels) * 3 // 4 :])
 
 
 def test_powers_of_two_stay_known(kernels: list[str]) -> None:

@@ -53,6 +53,15 @@ def is_in_lanes(text: str) -> bool:
     return "for i in range(n" in text and "[i*" in text and "for block in range" in text
 
 
+@pytest.mark.parametrize(("rows", "has_edges"), [(32, 0), (48, 0), (40, 1), (80, 1)])
+def test_few_rows_are_one_block(rows: int, has_edges: bool) -> None:
+    run, text = compiled(lambda b, x: b.softmax(x), (rows, 10))
+    x = np.random.default_rng(rows).standard_normal((rows, 10)).astype("f4")
+    (found,) = run.run([x])
+    np.testing.assert_allclose(found, softmax(x), rtol=2e-6)
+    assert is_in_lanes(text) and ("past if past <" in text) == has_edges
+
+
 @pytest.mark.parametrize(
     "shape", [(300, 2), (151, 3), (3, 7, 16, 4), (2, 1, 81, 7), (130, 10), (65, 17), (256, 31)]
 )

@@ -16,6 +16,9 @@ import pytest
 from random_programs import PROGRAMS, RUNS
 
 import flowc as tf
+from flowc.cache.store import KernelCache
+from flowc.codegen.kernels.kernel import Kernel
+from flowc.codegen.target import Target
 from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ops.random.bits import philox_words
 
@@ -364,3 +367,20 @@ def test_parameters_that_no_distribution_has(is_fed: bool) -> None:
         found = session.run([gamma, poisson])
     np.testing.assert_array_equal(found[0], [[np.nan, np.nan, 0, np.nan]] * 2)
     assert not found[1].any()
+
+
+def test_draws_share_the_kernels_of_their_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key, the counter, the state's next value, the words, and numbers of them."""
+    monkeypatch.setenv("FLOWC_CACHE", "0")
+    found: set[str] = set()
+    objects_of = KernelCache.objects_of
+
+    def noted(self: KernelCache, kernel: Kernel, target: Target) -> tuple[bytes, ...]:
+        found.add(kernel.key)
+        return objects_of(self, kernel, target)
+
+    monkeypatch.setattr(KernelCache, "objects_of", noted)
+    draws = [tf.random_uniform([300]), tf.random_uniform([400])]
+    with tf.Session() as session:
+        session.run(draws)
+    assert len(found) == 5
