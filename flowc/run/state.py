@@ -12,12 +12,12 @@ import sys
 import threading
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from flowc.codegen.forks import keepers
+from flowc.dataclass import dataclass
 from flowc.graph import Graph
 from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.ir.host_run import CancelToken, HostFunctions, HostRun, HostStates

@@ -30,7 +30,7 @@ COMBINES = ("update", "add", "sub", "mul", "div", "min", "max")
 # Globals that the compiler gives to the kernel: how many indices name a slice, which of COMBINES
 # changes its elements, and whether these are integers.
 DEPTH = 1
-UPDATE = ADD = SUB = MUL = MIN = MAX = False  # else they are divided
+UPDATE = ADD = SUB = MUL = DIV = MIN = MAX = False
 INTEGERS = False
 DEPTH_LIMIT = 7
 IGNORES = 0  # whether slices that are not there are left out
@@ -86,7 +86,7 @@ def change_owned_slices(
                 at = at * dims[d] + place
             if owned and at >= first and at < first + band:
                 combine_with(out, at * width + column, updates[row * width + column], status)
-                if COMBINE == 4 and status[0]:
+                if DIV and status[0]:
                     return
 
 
@@ -115,7 +115,7 @@ def change_slices_kernel(
         for j in range(count):
             combine_with(out, at * width + j, updates[row * width + j], status)
             # No element of others fails, so that they are computed in vectors.
-            if COMBINE == 4 and status[0]:
+            if DIV and status[0]:
                 return
 
 

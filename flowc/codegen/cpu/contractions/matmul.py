@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from flowc.codegen.cpu.products.pointwise import NEAR_ROWS, pointwise_source, ro
 from flowc.codegen.cpu.products.row_sums import IN_PANELS, Stored
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, PackedConstant
+from flowc.dataclass import dataclass
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, product
 from flowc.ir.lowering import MatMul

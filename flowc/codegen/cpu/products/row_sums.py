@@ -11,8 +11,6 @@ of many sizes share few of them, which take LLVM long.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from llvmlite import ir
 
 from flowc.codegen.cpu.products.pixel_tiles import (
@@ -50,6 +48,7 @@ from flowc.codegen.llvm.vector_ir import (
     store_vector,
     vector_mask,
 )
+from flowc.dataclass import dataclass
 from flowc_runtime.native.writer import i64
 
 KINDS = "pppp" + "i" * 9
