@@ -145,6 +145,7 @@ class Sanitizer:
             for own, name in (
                 ("acquire", "flowc_exact_acquire"),
                 ("release", "flowc_exact_release"),
+                ("grow", "flowc_exact_grow"),
             ):
                 llvm.add_symbol(f"flowc_arena_{own}", self._address(name))
             return engine

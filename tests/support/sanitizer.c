@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER = 64, MOST = 64 };
+enum { HEADER = 64, MOST = 64, NO_MEMORY = 5 };
 
 struct report {
   const char *where;
@@ -55,6 +55,28 @@ void flowc_exact_release(void *address) {
   if (!address) return;
   __asan_unpoison_memory_region((char *)address - HEADER, HEADER);
   free((char *)address - HEADER);
+}
+
+/* As runtime/flowc_runtime/native/arena.py says, but never more than is asked for. */
+int64_t flowc_exact_grow(void **place, int64_t bytes, int64_t kept, int64_t *room,
+                         int64_t *status, int64_t row) {
+  char *old = *place, *made;
+  int64_t has = old ? *(int64_t *)(old - HEADER) - HEADER : -1;
+  int64_t more = bytes - (has > 0 ? has : 0);
+  if (has >= bytes) return 0;
+  made = *room < more ? NULL : flowc_exact_acquire(bytes);
+  if (!made) {
+    status[0] = NO_MEMORY;
+    status[1] = *room < more ? row : row + 1;
+    status[2] = *room < more ? more : bytes;
+    status[3] = *room;
+    return NO_MEMORY;
+  }
+  *room -= more;
+  if (kept > 0) memcpy(made, old, (size_t)kept);
+  flowc_exact_release(old);
+  *place = made;
+  return 0;
 }
 
 void flowc_sanitizer_poison(void *begin, int64_t bytes) {

@@ -45,7 +45,10 @@ def _imported_graph(path: Path) -> None:
 
 def _meta_graph(path: Path) -> None:
     with tf.Graph().as_default() as graph, tf.Session() as session:
-        saver = tf.train.import_meta_graph(str(path))
+        try:
+            saver = tf.train.import_meta_graph(str(path))
+        except OSError as error:  # TensorFlow's class, for what the importer finds
+            raise error.__cause__ or error from None
         for name in graph.get_all_collection_keys():
             graph.get_collection(name)
         tf.train.export_meta_graph(graph=graph)
