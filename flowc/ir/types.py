@@ -11,7 +11,6 @@ from flowc import dtypes
 from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, Expr, product
-from flowc.ir.text.dim_parsing import parse_dim
 
 MAX_RANK = 64  # of the tensors that NumPy can hold
 Dims = tuple[Dim, ...]
@@ -87,6 +86,8 @@ def parse_type(text: str) -> TensorType:
         dtype = dtypes.as_dtype(name)
     except TypeError as error:
         raise ValueError(f"not a dtype: {name!r}") from error
+    from flowc.ir.text.dim_parsing import parse_dim  # late: who builds a graph reads no text
+
     return TensorType(dtype, tuple(parse_dim(d) for d in split_dims(rest[:-1])))
 
 

@@ -404,7 +404,7 @@ class _Pointwise:
 
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
         """Tiles of group `number` and the last; the indices of groups between are set before. What
-        reads nothing needs none, and is the same in every stretch of its rows."""
+        reads no memory is not turned: neither tiles nor stretches of its rows gain anything."""
         between = [symbol(f"{LOCAL}i{g}", self.extents[g]) for g in range(number + 1, self.last)]
 
         def store(c: ClusterLowering, row: Dim, column: Dim) -> None:
