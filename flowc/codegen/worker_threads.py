@@ -7,6 +7,7 @@ other threads, and what was registered with `atexit`, still run.
 
 from __future__ import annotations
 
+import mmap
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from flowc.errors import ResourceExhaustedError
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+STACK = 8 << 20  # bytes of a thread's, as Linux gives them
 
 
 class WorkerThreads:
@@ -30,7 +33,8 @@ class WorkerThreads:
         self._busy = 0
 
     def submit(self, call: Callable[P, T], /, *arguments: P.args, **more: P.kwargs) -> Future[T]:
-        """Calls it in a thread; at once, where none can be started."""
+        """Calls it in a thread; at once, where none can be started. Raises `MemoryError` where there
+        is no memory for one: what LLVM lacks then ends the process."""
         future: Future[T] = Future()
         work = lambda: _finish(future, lambda: call(*arguments, **more))
         with self._change:
@@ -41,8 +45,19 @@ class WorkerThreads:
         try:
             _start(self._work, self._name)
         except RuntimeError:  # the system has no more, or the interpreter is ending
+            self._check_memory()
             self._work()
         return future
+
+    def _check_memory(self) -> None:
+        try:
+            mmap.mmap(-1, STACK).close()
+        except OSError as error:
+            with self._change:
+                self._left.clear()
+                self._busy -= 1
+                self._change.notify_all()
+            raise MemoryError("no memory for the stack of a thread") from error
 
     def __enter__(self) -> WorkerThreads:
         return self

@@ -3,6 +3,8 @@ over."""
 
 from __future__ import annotations
 
+import errno
+import mmap
 import subprocess
 import sys
 import threading
@@ -64,6 +66,26 @@ def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None
     assert [f.result(0) for f in found] == [threading.get_ident()] * 3
     with pytest.raises(ResourceExhaustedError, match="no thread"):
         in_thread("tried", print)
+
+
+def test_without_memory_for_a_thread_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM, which cannot say that it lacks memory, would be called next."""
+
+    def refused(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def no_memory(*_: object) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr(mmap, "mmap", no_memory)
+    seen: list[int] = []
+    with WorkerThreads(2, "tried") as threads:
+        with pytest.raises(MemoryError, match="the stack of a thread"):
+            threads.submit(seen.append, 1)
+        monkeypatch.undo()
+        threads.submit(seen.append, 2).result(LONG)
+    assert seen == [2]
 
 
 PROGRAM = """
