@@ -33,8 +33,8 @@ class WorkerThreads:
         self._busy = 0
 
     def submit(self, call: Callable[P, T], /, *arguments: P.args, **more: P.kwargs) -> Future[T]:
-        """Calls it in a thread; at once, where none can be started. Raises `MemoryError` where there
-        is no memory for one: what LLVM lacks then ends the process."""
+        """Calls it in a thread; at once, where none can be started. Raises `MemoryError` where
+        there is no memory for one: what LLVM lacks then ends the process."""
         future: Future[T] = Future()
         work = lambda: _finish(future, lambda: call(*arguments, **more))
         with self._change:
