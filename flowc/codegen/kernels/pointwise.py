@@ -35,6 +35,7 @@ from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import (
+    Index,
     IndexSum,
     Load,
     Name,
@@ -66,6 +67,7 @@ from flowc.ir.types import Dims
 
 SHORT_RUN = 1024  # elements: to begin a loop over more costs little beside it
 LEAST_SHARED = 16  # steps of a range that workers share
+LEAST_TILES = 4  # side by side, that follow each other
 
 
 def pointwise_launch(node: Node, body: Computation, target: Target) -> Launch:
@@ -226,6 +228,7 @@ class _Pointwise:
         self.c = ClusterLowering(body, node.inputs, self.choices.tells_places)
         self.cost = body_cost(body)
         self.scratch: Dim = 0
+        self.tile_columns: Dim = self.extents[-1] if self.extents else 1
 
     def _parts(self, probe: _Probe) -> list[list[tuple[Dim, Dim]]]:
         """The stretches of every loop: inner loops are split first, while copies are few."""
@@ -291,13 +294,28 @@ class _Pointwise:
         inner = extents[-1]
         if self.tiled is not None:
             rows = self.choices.tile_rows
-            inner = inner * rows
             outer[self.tiled] = ceildiv(outer[self.tiled], rows)
+            self.tile_columns = self._columns_of_block(product(outer))
+            if self.tile_columns != inner:
+                outer.append(ceildiv(inner, self.tile_columns))
+            inner = self.tile_columns * rows
         with nest.loop("p", int_name("begin"), int_name("end")):
             split_flat(c, outer, "i")
             self._nest(0, [])
         share = self.choices.grain(cost, inner)
         return c.launch(target, outputs, product(outer), share, self.scratch, self.node)
+
+    def _columns_of_block(self, blocks: Dim) -> Dim:
+        """Columns of tiles that follow each other: all, unless so few blocks of rows would leave
+        threads idle that the work is worth."""
+        columns, choices = self.extents[-1], self.choices
+        if not isinstance(columns, int) or not isinstance(blocks, int) or blocks >= LEAST_SHARED:
+            return columns
+        elements = blocks * choices.tile_rows * columns
+        chunks = int(elements * self.cost.element / choices.chunk_nanoseconds)
+        steps = max(1, min(-(-LEAST_SHARED // blocks), chunks))
+        tiles = max(LEAST_TILES, -(-columns // steps // choices.tile_side))
+        return min(columns, tiles * choices.tile_side)
 
     def _launch_of_elements(self) -> Launch:
         """Every step of the shared range is one element, or a few that are neighbours in memory."""
@@ -413,10 +431,23 @@ class _Pointwise:
         sizes, stretches = (self.extents[number], self.extents[-1]), self.parts[number]
         if not reads_memory(ClusterLowering(self.body, ()), *sizes, store):
             stretches = [(0, sizes[0])]
+        columns = self._columns_of_tiles()
         for rows in stretches:
-            probe = ClusterLowering(self.body, ())
-            used = tile_loops(self.c, probe, f"i{number}", rows, sizes[1], store, self.choices)
+            probe, block = ClusterLowering(self.body, ()), f"i{number}"
+            used = tile_loops(self.c, probe, block, rows, sizes[1], columns, store, self.choices)
             self.scratch = maximum(self.scratch, used)
+
+    def _columns_of_tiles(self) -> tuple[Index, Index]:
+        """The first column of the block that a step of the shared range walks, and the one behind
+        its last."""
+        nest, columns, block = self.c.nest, self.extents[-1], self.tile_columns
+        if block == columns:
+            return int_number(0), nest.size(columns)
+        assert isinstance(block, int)
+        first = nest.named("beginning", int_sum((block, f"i{self.last}")))
+        end = nest.declare("ending", int_sum("beginning", block))
+        nest.assign("ending", int_op("smaller", end, nest.size(columns)))
+        return first, end
 
 
 def _store_all(c: ClusterLowering, body: Computation, indices: Sequence[tuple[Dim, ...]]) -> None:
