@@ -281,7 +281,7 @@ def erosion2d(
     channels]. `value`: real numbers [batch, height, width, channels]. Raises `TypeError` for other
     dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "erosion2d", [value, kernel]) as scope:
-        turned = reversed_along(as_tensor(kernel), [0, 1])
+        reversed_kernel = reversed_along(as_tensor(kernel), [0, 1])
         opposite = elementwise.negative(as_tensor(value))
-        dilated = dilation2d(opposite, turned, strides, rates, padding)
+        dilated = dilation2d(opposite, reversed_kernel, strides, rates, padding)
         return elementwise.negative(dilated, name=scope)

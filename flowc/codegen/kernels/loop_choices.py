@@ -25,12 +25,12 @@ class LoopChoices:
     running totals a worker keeps near; `sum_block`: elements added up before their total joins the
     running one. `most_parts`: stretches that one loop is split into, `most_bodies`: copies of the
     body that splits make, `most_nodes`: nodes in all of these. `tile_side`: rows and columns of a
-    tile that is turned in registers, `tile_rows`: rows whose tiles follow each other; fewer than
-    `few` rows or columns are not worth tiles. `short`: a loop over fewer elements, unless they are
-    a multiple of `whole`, has a rest that matters. `inner_loops`: a step of the shared range may
-    walk many elements in loops of its own; else it computes one, or the `block` lanes that share
-    memory compute a tile. `tells_places`: a fault says where a wrong index stands, which takes
-    registers. `nan_masks`: NaN is looked for beside the largest element of a row, in bits
+    tile that is transposed in registers, `tile_rows`: rows whose tiles follow each other; fewer
+    than `few` rows or columns are not worth tiles. `short`: a loop over fewer elements, unless they
+    are a multiple of `whole`, has a rest that matters. `inner_loops`: a step of the shared range
+    may walk many elements in loops of its own; else it computes one, or the `block` lanes that
+    share memory compute a tile. `tells_places`: a fault says where a wrong index stands, which
+    takes registers. `nan_masks`: NaN is looked for beside the largest element of a row, in bits
     where comparisons of vectors give such, else by counting; None: it joins the total. `near`:
     bytes of the first cache that rows may take, up to `most_rows`, which go through stages
     together. `vector_bytes`: of the vectors that LLVM makes of loops; 0 where it makes none."""

@@ -341,7 +341,7 @@ class _Pointwise:
         return c.launch(self.target, self.node.outputs, product(extents), 1, 0, self.node)
 
     def _launch_of_tiles(self) -> Launch:
-        """Every step of the shared range is a tile that the lanes of a block turn."""
+        """Every step of the shared range is a tile that the lanes of a block transpose."""
         c, extents, number, last = self.c, self.extents, self.tiled, self.last
         assert number is not None
         tiles = [ceildiv(e, SIDE) if g in (number, last) else e for g, e in enumerate(extents)]
@@ -422,7 +422,7 @@ class _Pointwise:
 
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
         """Tiles of group `number` and the last; the indices of groups between are set before. What
-        reads no memory is not turned: neither tiles nor stretches of its rows gain anything."""
+        reads no memory is not transposed: neither tiles nor stretches of its rows gain anything."""
         between = [symbol(f"{LOCAL}i{g}", self.extents[g]) for g in range(number + 1, self.last)]
 
         def store(c: ClusterLowering, row: Dim, column: Dim) -> None:

@@ -184,7 +184,7 @@ def test_sizes_of_the_run_split_loops() -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("sizes", [(40, 33), (130, 70), (5, 20), (64, 64)])
 @pytest.mark.parametrize("pads", [((1, 1), (0, 0)), ((3, 70), (2, 0)), ((0, 64), (0, 1))])
-def test_rows_around_which_there_is_padding_are_turned_too(
+def test_rows_around_which_there_is_padding_are_transposed_too(
     pads: tuple[tuple[int, int], tuple[int, int]], sizes: tuple[int, int], threads: int
 ) -> None:
     """Padding of an image whose channels are moved last: whatever is inside it is known to be."""
@@ -223,12 +223,14 @@ def test_sizes_of_the_run_in_tiles() -> None:
 
 @pytest.mark.parametrize("dtype", [dtypes.u8, dtypes.f16, dtypes.f32, dtypes.f64])
 @pytest.mark.parametrize("columns", [8, 12, 15, 16, 28])
-def test_what_is_left_beside_whole_tiles_is_turned_too(columns: int, dtype: dtypes.DType) -> None:
+def test_what_is_left_beside_whole_tiles_is_transposed_too(
+    columns: int, dtype: dtypes.DType
+) -> None:
     """Where nothing is computed, no loop stores the elements of a tile."""
     rest = columns % 16
     (x,) = arrays(dtype, (columns, 70))
-    turned = check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, [x])
-    assert set(re.findall(r"(\w+_tile_\d+)\(", turned)) == {
+    transposed = check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, [x])
+    assert set(re.findall(r"(\w+_tile_\d+)\(", transposed)) == {
         f"move_tile_{n}" for n in ([16] if columns >= 16 else []) + ([rest] if rest else [])
     }
     if dtype is dtypes.f32:
@@ -249,7 +251,7 @@ def test_whole_tiles_have_no_code_for_edges(shape: tuple[int, int], has_edges: b
 
 
 @pytest.mark.parametrize("count", [(), (7,), (1,)])
-def test_rows_that_the_run_chooses_are_turned_or_folded(count: tuple[int, ...]) -> None:
+def test_rows_that_the_run_chooses_are_transposed_or_folded(count: tuple[int, ...]) -> None:
     """Where they are is computed with each element: no tile is read before."""
     rows = arrays(dtypes.f32, (5, 64, 24))[0]
     chosen = np.resize(np.array([3, 0, 4], np.int32), count)
