@@ -47,8 +47,9 @@ def workers_of(launches: Iterable[Launch]) -> int | None:
     if not shared:
         return None
     known = [(x.chunks, x.worth) for x in shared if x.chunks is not None and x.worth is not None]
-    others = sum(worth - 1 for _, worth in known)
-    return max(chunks for chunks, _ in known) - 1 if others >= WORTH_WAKING else 0
+    if sum(worth - 1 for _, worth in known) < WORTH_WAKING:
+        return 0
+    return max(chunks for chunks, _ in known) - 1
 
 
 @dataclass(frozen=True, slots=True)
