@@ -15,7 +15,7 @@ import numpy as np
 
 from flowc.errors import FlowcError, InvalidArgumentError
 from flowc.ir.host_run import BatchedFunction, HostFunction, HostRun
-from flowc.ir.types import shown_dims
+from flowc.ir.text.shape_text import shown_dims
 from flowc.ops.datasets.dataset import (
     Array,
     Captured,
