@@ -16,7 +16,8 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels.linalg import bands as kernels
 from flowc.ops.linalg import matrices

@@ -138,7 +138,10 @@ class _RowSums:
         """A chain of each sum, which begins with `channel`."""
         b, done = self.b, Counter(self.b, 0)
         depth = (self.channels - channel).least(self.chain)
-        first, weights = self._later(row, channel), offset(self.w, channel * self._row_of_weights)
+        first, weights = (
+            self._left_after(row, channel),
+            offset(self.w, channel * self._row_of_weights),
+        )
         sums = Sums(b, self.element, self.height, self.vectors)
         ahead = Ahead(b, byte_offset(self.following, fetched.get()), self.next_step)
 
@@ -146,7 +149,7 @@ class _RowSums:
             if not self.stored.in_place:
                 with b.if_then(self.next_step.compare(">", 0)):
                     ahead.fetch(steps, at_once=False)
-            left = self._rows_of_left(self._later(first, done.get()), steps)
+            left = self._rows_of_left(self._left_after(first, done.get()), steps)
             rows = self._rows_of_weights(weights, done.get(), steps)
             for elements, row_of_weights in zip(left, rows):
                 right = [self._load(row_of_weights, v) for v in self.vectors]
@@ -161,8 +164,9 @@ class _RowSums:
             for vectors in sums.totals()
         ]
 
-    def _later(self, place: Value, steps: Index) -> Value:
-        """What so many steps of a sum after `place` is read of the left operand."""
+    def _left_after(self, place: Value, steps: Index) -> Value:
+        """The place in the left operand that is read so many steps of the inner dimension after
+        another one."""
         return offset(place, steps * self.x_stride if self.stored.transposed else steps)
 
     def _rows_of_left(self, first: Value, steps: int) -> list[list[Value]]:
