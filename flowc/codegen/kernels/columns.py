@@ -94,7 +94,8 @@ class _ByColumns:
     def launch(self, target: Target) -> Launch:
         r = self.r
         total = product(self.outer) * self.blocks
-        cost = body_cost(r.body).element * self.block
+        columns = min(self.block, self.width) if isinstance(self.width, int) else self.block
+        cost = body_cost(r.body).element * columns
         grain = r.choices.grain(cost, product(r.full[a] for a in r.axes))
         return r.c.launch(target, r.node.outputs, total, grain, self.scratch, r.node)
 
