@@ -18,7 +18,7 @@ from flowc.dataclass import dataclass
 from flowc.errors import InvalidArgumentError
 from flowc.graph import Tensor
 from flowc.ir.host_run import CancelToken, ChosenTensor, HostRun, WouldWaitError
-from flowc.run.device_buffers import DeviceArray
+from flowc.run.device_buffers import DeviceArray, new_results
 from flowc.run.fetches import Rebuild, feed_array
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import host_run
@@ -134,10 +134,9 @@ class DeviceCall:
         executable, variables = self.executable, self.program.spec.variables
         taken = executable.metadata.crossing[0]
         given = [
-            a if i in taken or isinstance(a, np.ndarray) else a.numpy()
+            a if i in taken and isinstance(a, DeviceArray) else np.asarray(a, order="C")
             for i, a in enumerate(arrays)
         ]
-        given = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else a for a in given]
 
         def run(
             values: list[Array], buffers: list[Any], addresses: Addresses | None
@@ -167,8 +166,9 @@ class DeviceCall:
         results: list[Any] = layout.last_outputs(buffers)
         fetched = len(layout.outputs) - len(buffers)
         stays = () if executable.finds_sizes or not self.stays else executable.metadata.crossing[1]
-        first = enumerate(layout.outputs[:fetched])
-        made = (DeviceArray.new(*o) if o and k in stays else layout.new(o) for k, o in first)
+        fetches = layout.outputs[:fetched]
+        there = iter(new_results([o for k, o in enumerate(fetches) if o and k in stays]))
+        made = (next(there) if o and k in stays else layout.new(o) for k, o in enumerate(fetches))
         results = [*made, *results]
         read, written = [_address(a) for a in every], [_address(a) for a in results]
         if variables is not None:
