@@ -70,8 +70,9 @@ mutants: $(DEV_INSTALLED) ## changes of the code that reads and writes files: do
 ptxas: $(DEV_INSTALLED) ## an assembler takes the kernels of every op, for eight architectures
 	FLOWC_PTXAS_ALL=1 $(BIN)/python -m pytest -n $(JOBS) -rA tests/codegen/cuda/test_ptx.py
 
-gpu-test: $(DEV_INSTALLED) ## every op's code for GPUs on the GPU that is there
-	FLOWC_GPU=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda/test_gpu.py
+gpu-test: $(DEV_INSTALLED) ## every op's code for GPUs, whole runs and training on the GPU that is there
+	FLOWC_GPU=1 $(BIN)/python -m pytest -n $(JOBS) --dist load tests/codegen/cuda/test_gpu*.py \
+	  tests/codegen/cuda/test_device_*.py tests/extending/test_kernels_for_gpus.py
 
 tensorboard: $(DEV_INSTALLED) ## TensorBoard reads our files and a browser shows them (Debian's chromium)
 	test -x $(BOARD_VENV)/bin/tensorboard || { $(PYTHON) -m venv $(BOARD_VENV) && \

@@ -4,8 +4,8 @@
 
 In: nothing. Out: a line a case: the largest difference from the CPU's result, relative to the
 largest element; microseconds of a run, the best of some, by flowc, by PyTorch and by torch.compile.
-Inputs and results are variables, which stay on the GPU: nothing is copied while time is taken, and
-what the host does for a run is in it. PyTorch is asked as often, and waits as often.
+Inputs and results stay on the GPU: nothing is brought while time is taken, and what the host does
+for a run is in it. PyTorch is asked as often, and waits as often.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import flowc as tf
+from flowc.run.device_buffers import DeviceArray
 
 torch: Any = None
 torch_nn: Any = None
@@ -138,21 +139,18 @@ def main() -> None:
 
 def time_session(arrays: list[Array], compute: Callable[..., Any]) -> tuple[float, float]:
     """The error of the result, and the seconds of a run."""
-    found: list[Array] = []
-    best = float("inf")
-    for device in ("cpu", "cuda"):
-        with tf.Graph().as_default(), tf.Session(device=device) as session:
-            given = [tf.Variable(a, name=f"x{i}") for i, a in enumerate(arrays)]
-            result = compute(*given)
-            kept = tf.Variable(tf.zeros(result.shape, result.dtype), name="kept")
-            step = kept.assign(result).op
-            session.run(tf.global_variables_initializer())
-            session.run(step)
-            if device == "cuda":
-                best = fastest(partial(session.run, step))
-            found.append(session.run(kept).astype(np.float64))
-    scale = max(1e-30, float(np.abs(found[0]).max()))
-    return float(np.abs(found[1] - found[0]).max()) / scale, best
+    with tf.Graph().as_default() as graph:
+        given = [tf.placeholder(a.dtype, a.shape) for a in arrays]
+        result = compute(*given)
+    with tf.Session(graph=graph) as session:
+        wanted = session.run(result, dict(zip(given, arrays))).astype(np.float64)
+    with tf.Session(graph=graph, device="cuda") as session:
+        run = session.make_callable(result, given, on_device=True)
+        there = [DeviceArray.of(a) for a in arrays]
+        found = run(*there).numpy().astype(np.float64)
+        best = fastest(partial(run, *there))
+    scale = max(1e-30, float(np.abs(wanted).max()))
+    return float(np.abs(found - wanted).max()) / scale, best
 
 
 def time_torch(arrays: list[Array], compute: Callable[..., Any]) -> list[float]:

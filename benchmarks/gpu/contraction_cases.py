@@ -171,7 +171,8 @@ def compiled(case: Case, images: dict[str, str]) -> dict[str, Any]:
     parameters = [b.parameter(f"x{i}", t) for i, t in enumerate(types)]
     # What decomposes halves is what makes them f32 for a CPU.
     skip = ("decompose",) if case.dtype is not F32 else ()
-    fused = run_passes(b.build([case.emit(b, *parameters)]), Options(skip=skip))
+    options = Options(target=f"cuda:sm_{ARCHITECTURE}", skip=skip)
+    fused = run_passes(b.build([case.emit(b, *parameters)]), options)
     (node,) = [n for n in fused.nodes if n.op.name == "cluster"]
     names = {p.output: f"x{i}" for i, p in enumerate(fused.parameters)}
     names |= {v: f"y{i}" for i, v in enumerate(node.outputs)}

@@ -85,7 +85,7 @@ def launches(name: str) -> tuple[list[DeviceLaunch], dict[Value, str], list[Any]
     shapes, emit = CASES[name]
     b: Any = Builder()
     values = [b.parameter(f"x{i}", TensorType(dtypes.f32, s)) for i, s in enumerate(shapes)]
-    c = run_passes(b.build([emit(b, *values)]), Options())
+    c = run_passes(b.build([emit(b, *values)]), Options(target=f"cuda:sm_{ARCHITECTURE}"))
     names = {p.output: f"x{i}" for i, p in enumerate(c.parameters)}
     names |= {v: f"y{i}" for i, v in enumerate(c.results)}
     target = CudaTarget(target_named("native"), (ARCHITECTURE,))

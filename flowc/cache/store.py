@@ -9,6 +9,7 @@ again.
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import json
 import logging
@@ -188,17 +189,17 @@ def _one_process_at_a_time(folder: Path, key: str) -> Iterator[None]:
     """Held by the process that compiles a program, until it is stored; nobody's where the folder
     takes no lock.
 
-    There are as many locks as folders of entries: they are never removed.
+    There are as many locks as folders of entries: they are never removed. The lock is the open
+    file's, no thread's: another one may let it go, and a second program of this process waits.
     """
-    from filelock import FileLock
-
-    # Another thread than the one that took it may let it go.
-    lock = FileLock(folder / f"{key[:2]}.lock", thread_local=False)
-    try:
-        lock.acquire()
-    except (OSError, NotImplementedError) as error:
-        log.warning("cannot lock %s: %s", lock.lock_file, error)
-    try:
+    path = folder / f"{key[:2]}.lock"
+    with ExitStack() as opened:
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = opened.enter_context(path.open("ab"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # Also where a child of a fork has the file open still.
+            opened.callback(fcntl.flock, file, fcntl.LOCK_UN)
+        except OSError as error:
+            log.warning("cannot lock %s: %s", path, error)
         yield
-    finally:
-        lock.release()

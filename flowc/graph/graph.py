@@ -265,6 +265,8 @@ class Graph:
         `ValueError` for a name of the wrong kind or another graph's element, `TypeError` else."""
         if hasattr(obj, "_as_graph_element"):
             obj = obj._as_graph_element()
+        if isinstance(obj, Tensor) and allow_tensor and obj.graph is self:
+            return obj  # what every run asks of each of its feeds
         wanted = " or ".join(
             w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok
         )

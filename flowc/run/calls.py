@@ -18,7 +18,7 @@ from flowc.dataclass import dataclass
 from flowc.errors import InvalidArgumentError
 from flowc.graph import Tensor
 from flowc.ir.host_run import CancelToken, ChosenTensor, HostRun, WouldWaitError
-from flowc.run.device_buffers import DeviceArray
+from flowc.run.device_buffers import DeviceArray, new_results
 from flowc.run.fetches import Rebuild, feed_array
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import host_run
@@ -134,10 +134,9 @@ class DeviceCall:
         executable, variables = self.executable, self.program.spec.variables
         taken = executable.metadata.crossing[0]
         given = [
-            a if i in taken or isinstance(a, np.ndarray) else a.numpy()
+            a if i in taken and isinstance(a, DeviceArray) else np.asarray(a, order="C")
             for i, a in enumerate(arrays)
         ]
-        given = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else a for a in given]
 
         def run(
             values: list[Array], buffers: list[Any], addresses: Addresses | None
@@ -181,8 +180,10 @@ class DeviceCall:
         outputs behind are new values of variables."""
         executable = self.executable
         stays = () if executable.finds_sizes or not self.stays else executable.metadata.crossing[1]
-        for k, output in enumerate(layout.outputs[: len(layout.outputs) - updates]):
-            yield DeviceArray.new(*output) if output and k in stays else layout.new(output)
+        fetched = layout.outputs[: len(layout.outputs) - updates]
+        there = iter(new_results([o for k, o in enumerate(fetched) if o and k in stays]))
+        for k, output in enumerate(fetched):
+            yield next(there) if output and k in stays else layout.new(output)
 
 
 @dataclass(slots=True, eq=False)

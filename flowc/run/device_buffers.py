@@ -11,18 +11,21 @@ import ctypes
 import math
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from flowc.errors import ResourceExhaustedError, UnavailableError, UnknownError
-from flowc_runtime.dlpack import CUDA, Exchanged, new_capsule, taken
+from flowc_runtime.dlpack import CUDA, LEGACY_STREAM, Exchanged, new_capsule, taken
 from flowc_runtime.dlpack import is_on_gpu as says_gpu
 
 _OUT_OF_MEMORY = 2
-_STREAM = 2  # the default stream of a thread
+SMALL_RESULT = 16 << 10  # bytes of results that share memory, and keep each other's
+_ALIGNMENT = 256  # as the driver's own
+_STREAM = ctypes.c_void_p(2)  # the default stream of a thread
 
 
 class _Driver:
@@ -45,7 +48,11 @@ class _Driver:
 
     def call(self, name: str, *arguments: Any) -> None:
         self._must(self.library.cuCtxSetCurrent(self.context))
-        self._must(getattr(self.library, name)(*arguments, ctypes.c_void_p(_STREAM)))
+        self._must(getattr(self.library, name)(*arguments, _STREAM))
+
+    def finish(self) -> None:
+        """Waits for what this thread has asked for."""
+        self._must(self.library.cuStreamSynchronize(_STREAM))
 
     def _must(self, code: int) -> None:
         if code == _OUT_OF_MEMORY:
@@ -75,8 +82,9 @@ class DeviceBuffer:
 
     def __init__(self, size: int) -> None:
         place = ctypes.c_uint64()
-        _driver().call("cuMemAllocAsync", ctypes.byref(place), ctypes.c_size_t(max(size, 1)))
-        _driver().call("cuStreamSynchronize")
+        driver = _driver()
+        driver.call("cuMemAllocAsync", ctypes.byref(place), ctypes.c_size_t(max(size, 1)))
+        driver.finish()
         self.address, self.bytes = place.value, size
         weakref.finalize(self, _free, self.address)
 
@@ -86,7 +94,7 @@ class DeviceBuffer:
         if self.bytes:
             where, size = ctypes.c_uint64(self.address), ctypes.c_size_t(self.bytes)
             _driver().call("cuMemcpyHtoDAsync_v2", where, ctypes.c_void_p(source.ctypes.data), size)
-            _driver().call("cuStreamSynchronize")
+            _driver().finish()
 
     def download(self, array: np.ndarray) -> None:
         """Gives its bytes to an array, which is contiguous."""
@@ -98,7 +106,7 @@ def download_from(address: int, array: np.ndarray) -> None:
     if array.nbytes:
         target, where = ctypes.c_void_p(array.ctypes.data), ctypes.c_uint64(address)
         _driver().call("cuMemcpyDtoHAsync_v2", target, where, ctypes.c_size_t(array.nbytes))
-        _driver().call("cuStreamSynchronize")
+        _driver().finish()
 
 
 def finish_stream(stream: int) -> None:
@@ -151,8 +159,11 @@ class DeviceArray:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        sizes = (self.shape[i + 1 :] for i in range(len(self.shape)))
-        return tuple(math.prod(inner) * self.dtype.itemsize for inner in sizes)
+        found, step = list[int](), self.dtype.itemsize
+        for size in reversed(self.shape):
+            found.append(step)
+            step *= size
+        return tuple(reversed(found))
 
     @property
     def nbytes(self) -> int:
@@ -190,8 +201,26 @@ class DeviceArray:
         return f"<DeviceArray of shape {self.shape} and dtype {self.dtype}>"
 
 
+def new_results(forms: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]) -> list[DeviceArray]:
+    """Memory for results of one run, by their shapes and dtypes: small ones share a piece, since
+    to ask for memory and to give it back takes as long as a small kernel. Raises
+    `ResourceExhaustedError` where there is too little."""
+    sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in forms]
+    small = [-(-size // _ALIGNMENT) * _ALIGNMENT for size in sizes if size <= SMALL_RESULT]
+    shared = DeviceBuffer(sum(small)) if len(small) > 1 else None
+    found, free = list[DeviceArray](), iter(accumulate(small, initial=0))
+    for (shape, dtype), size in zip(forms, sizes):
+        if shared is not None and size <= SMALL_RESULT:
+            found.append(DeviceArray(shared.address + next(free), shape, dtype, shared))
+        else:
+            found.append(DeviceArray.new(shape, dtype))
+    return found
+
+
 def is_on_gpu(value: Any) -> bool:
     """Whether a value is an array of a library on a GPU."""
+    if isinstance(value, (np.ndarray, DeviceArray)):
+        return isinstance(value, DeviceArray)
     return hasattr(value, "__cuda_array_interface__") or says_gpu(value)
 
 
@@ -202,10 +231,13 @@ def found_on_gpu(value: Any) -> DeviceArray:
     `UnavailableError` without a driver."""
     if isinstance(value, DeviceArray):
         return value
-    interface: Mapping[str, Any] | None = getattr(value, "__cuda_array_interface__", None)
-    if interface is None:
+    if says_gpu(value):
+        # First: by DLPack a library does what its own stream was asked before, where an interface
+        # without a stream (version 2, as PyTorch's) leaves that to its reader.
         there = taken(value)
+        finish_stream(LEGACY_STREAM)
         return DeviceArray(there.address, there.shape, there.dtype, there.owner)
+    interface: Mapping[str, Any] = value.__cuda_array_interface__
     shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
     strides = interface.get("strides")
     found = DeviceArray(interface["data"][0], shape, dtype, value)

@@ -33,7 +33,7 @@ from flowc.run.fetches import Fetches, feed_arrays, feed_items
 from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import time_left, traced_by
-from flowc.run.remembered_calls import form_of_array
+from flowc.run.remembered_calls import form_of_array, form_of_fetches
 from flowc.run.state import RunSettings, RunState
 
 if TYPE_CHECKING:
@@ -346,6 +346,8 @@ class Session:
         Fetches(self._graph, fetches)  # says what cannot be fetched
         asked = tuple(fetches) if type(fetches) is list else fetches
         known = (asked, type(fetches), *keys)  # as `run` looks for it
+        if on_device:
+            known = ("on a GPU", form_of_fetches(fetches), *keys)
 
         def call(*values: Any, **settings: Any) -> Any:
             if len(values) != len(keys):
@@ -355,19 +357,12 @@ class Session:
                 )
             if settings and not accept_options:
                 raise TypeError(f"unexpected arguments: {', '.join(settings)}")
-            if on_device:
-                feeds = dict(zip(keys, values))
-                try:
-                    return self._open_dispatcher.run_on_device(
-                        fetches, feeds, self._timeout, stays=True
-                    )
-                except FlowcError as error:
-                    self._raise_told(error, fetches, feeds)
+            key = None
             try:
                 key = (self._variables.version, *known, *map(form_of_array, values))
                 found = None if settings or self._closed else self._calls.get(key)
             except (AttributeError, TypeError):
-                found = None
+                key = found = None
             if found is not None:
                 try:
                     return found(values, self._timeout)
@@ -375,7 +370,14 @@ class Session:
                     pass
                 except FlowcError as error:
                     self._raise_told(error, fetches, dict(zip(keys, values)))
-            return self.run(fetches, dict(zip(keys, values)), **settings)
+            feeds = dict(zip(keys, values))
+            if not on_device:
+                return self.run(fetches, feeds, **settings)
+            try:
+                dispatcher = self._open_dispatcher
+                return dispatcher.run_on_device(fetches, feeds, self._timeout, stays=True, key=key)
+            except FlowcError as error:
+                self._raise_told(error, fetches, feeds)
 
         return call
 

@@ -16,7 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from flowc_runtime.element_types import numpy_dtype
+
 CUDA = 2  # kDLCUDA
+LEGACY_STREAM = 1  # the default stream that a process shares, which every library knows
 _NAME, _TAKEN = b"dltensor", b"used_dltensor"
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # by NumPy's kinds
 _BFLOAT = 4
@@ -100,23 +103,25 @@ def is_on_gpu(value: Any) -> bool:
 
 
 def taken(value: Any) -> Exchanged:
-    """What an object that is on a GPU gives, once its elements are there. Raises `TypeError` where
+    """What an object that is on a GPU gives; its elements are there once the legacy default stream
+    has done what it was asked. Raises `TypeError` where
     they do not lie side by side, are of a dtype that NumPy does not have, or on another GPU."""
-    capsule = value.__dlpack__(stream=2)  # the default stream of a thread
+    capsule = value.__dlpack__(stream=LEGACY_STREAM)
     place = _pointer(id(capsule), _NAME)
     _rename(id(capsule), _TAKEN)
     tensor = _Tensor.from_address(place)
     owner = _Owner(place)
     shape = tuple(tensor.shape[: tensor.rank])
     kind = next((k for k, code in _CODES.items() if code == tensor.code), None)
-    if kind is None or tensor.lanes != 1:
+    is_bfloat = tensor.code == _BFLOAT and tensor.bits == 16
+    if (kind is None and not is_bfloat) or tensor.lanes != 1:
         raise TypeError(f"an array on a GPU of DLPack's type {tensor.code} is fed")
     if tensor.device_number:
         raise TypeError(f"an array on GPU {tensor.device_number} is fed, where GPU 0 computes")
     if tensor.strides and not _is_dense(shape, tensor.strides[: tensor.rank]):
         strides = tuple(tensor.strides[: tensor.rank])
         raise TypeError(f"an array on a GPU of strides {strides} is fed: must lie side by side")
-    dtype = np.dtype(f"{kind}{tensor.bits // 8}")
+    dtype = numpy_dtype("bf16") if is_bfloat else np.dtype(f"{kind}{tensor.bits // 8}")
     return Exchanged((tensor.data or 0) + tensor.offset, shape, dtype, owner)
 
 

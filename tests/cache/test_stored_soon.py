@@ -135,6 +135,19 @@ def test_a_folder_that_is_removed_behind_the_first_run(
     assert removed.is_set() == when.startswith("while")
 
 
+def test_another_program_of_the_same_lock_waits_until_this_one_is_stored(
+    tmp_path: Path, writing: threading.Event
+) -> None:
+    """Also in the thread that took the lock for the first one."""
+    other = KEY[:2] + KEY[:1:-1]
+    find_program(tmp_path, KEY, lambda: program(LARGE))
+    assert not DiskCache(tmp_path).load(KEY)
+    threading.Timer(0.1, writing.set).start()
+    find_program(tmp_path, other, lambda: program(1))
+    assert DiskCache(tmp_path).load(KEY) and DiskCache(tmp_path).load(other)
+    finish_storing()
+
+
 def test_the_place_of_an_entry_is_made_before_the_first_run(
     tmp_path: Path, writing: threading.Event
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from devices.fake_cuda import FakeCuda
+from devices.fake_cuda import TARGET, FakeCuda
 
 import flowc as tf
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError, UsageError
@@ -37,11 +37,25 @@ class _ByDLPack:
         self._there = DeviceArray.of(array)
 
     def __dlpack__(self, *, stream: int) -> Any:
-        assert stream == 2
+        assert stream == 1  # PyTorch takes no 2
         return self._there.__dlpack__()
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._there.__dlpack_device__()
+
+
+class _ByBoth(_ByDLPack):
+    """As PyTorch has it: an interface that says nothing of the stream that computes the array."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        super().__init__(array)
+        self.streams: list[int] = []
+        self.__cuda_array_interface__ = {**self._there.__cuda_array_interface__, "version": 2}
+        del self.__cuda_array_interface__["stream"]
+
+    def __dlpack__(self, *, stream: int) -> Any:
+        self.streams.append(stream)
+        return super().__dlpack__(stream=stream)
 
 
 def _moves(log: list[str]) -> list[str]:
@@ -72,6 +86,15 @@ def test_what_is_on_the_gpu_goes_by_no_way_of_the_host(device: FakeCuda) -> None
             expected = ["copy", "download", "download"]
             assert [line.split()[0] for line in _moves(device.log())] == expected
             np.testing.assert_array_equal(here["y"], found["y"])
+
+
+def test_the_owner_of_an_array_is_asked_to_finish_it(device: FakeCuda) -> None:
+    x = tf.placeholder(tf.float32, [None, 90])
+    fed = _ByBoth(SIZES)
+    with tf.Session(device="cuda") as session:
+        found = session.run(tf.tanh(x), {x: fed})
+    assert fed.streams == [1]
+    np.testing.assert_allclose(found, np.tanh(SIZES), 2e-6)
 
 
 def _strings(x: Any) -> Any:
@@ -113,6 +136,40 @@ def test_what_the_host_computes_is_brought_there(
                 np.testing.assert_allclose(a, b, 2e-6)
 
 
+def test_small_results_share_memory_that_lives_as_long_as_they_do(device: FakeCuda) -> None:
+    x = tf.placeholder(tf.float32, [None, 90])
+    y = [tf.exp(x) * k for k in range(1, 4)]
+    for rows, pieces in ((7, 1), (70, 3)):
+        fed = DeviceArray.of(SIZES[:rows])
+        with tf.Session(device="cuda") as session:
+            run = session.make_callable(y, [x], on_device=True)
+            run(fed)
+            gc.collect()
+            before = device.taken
+            device.reset()
+            found = run(fed)
+            assert sum(line.startswith("allocate") for line in device.log()) == pieces + 1
+            last = found.pop()
+            del found
+            np.testing.assert_allclose(last, np.exp(SIZES[:rows]) * 3, 2e-6)
+            assert device.taken > before
+            del last
+            assert device.taken == before
+
+
+def test_scalars_are_fed_beside_what_is_on_the_gpu(device: FakeCuda) -> None:
+    x, k = tf.placeholder(tf.float32, [None, 90]), tf.placeholder(tf.float32, [])
+    y = tf.exp(x) * k, k + 1.0
+    there, scalar = DeviceArray.of(SIZES), DeviceArray.of(np.float32(3.0))
+    with tf.Session(device="cuda") as session:
+        run = session.make_callable(y, [x, k], on_device=True)
+        for fed in (3.0, np.float32(3.0), np.array(3.0, np.float32), scalar):
+            for given in (there, SIZES, SIZES.T.copy().T):
+                found = run(given, fed)
+                np.testing.assert_allclose(found[0], np.exp(SIZES) * 3, 2e-6)
+                assert found[1].shape == () and found[1].numpy() == 4.0
+
+
 def test_small_integers_may_decide_what_a_program_is(device: FakeCuda) -> None:
     x, axes = tf.placeholder(tf.float32, [7, 11]), tf.placeholder(tf.int32, [None])
     y = tf.transpose(x, axes)
@@ -152,7 +209,7 @@ def test_a_library_takes_and_fills_memory_of_the_gpu(tmp_path: Path, device: Fak
         x = tf.placeholder(tf.float32, [70, 90], name="x")
         n = tf.placeholder(tf.int32, [2], name="n")
         y = [tf.nn.softmax(tf.tanh(x)), n + 1]
-        tf.compile(graph, [x, n], y, path, target="cuda:simt")
+        tf.compile(graph, [x, n], y, path, target=TARGET)
     text = path.with_suffix(".h").read_text()
     assert re.findall(r"(\w+ \d): .*FLOWC_ON_GPU or not", text) == ["input 0", "output 0"]
     assert "#define FLOWC_ON_GPU(pointer)" in text
@@ -201,7 +258,7 @@ def test_faults_leave_no_memory_behind(device: FakeCuda) -> None:
 def test_a_capsule_keeps_its_memory_until_it_is_taken_or_dropped(device: FakeCuda) -> None:
     gc.collect()
     before = device.taken
-    for dtype in (np.float32, np.int64, np.bool_, np.complex64):
+    for dtype in (np.float32, np.int64, np.bool_, np.complex64, tf.bfloat16.as_numpy_dtype):
         array = SIZES.astype(dtype)
         capsule = DeviceArray.of(array).__dlpack__()
         assert device.taken == before + array.nbytes
@@ -222,7 +279,7 @@ def test_what_cannot_be_exchanged_says_so(device: FakeCuda) -> None:
     with pytest.raises(TypeError, match="rank 0"):
         len(DeviceArray.of(np.float32(1.0) * np.ones((), np.float32)))
     turned = _ByDLPack(SIZES)
-    capsule = turned.__dlpack__(stream=2)
+    capsule = turned.__dlpack__(stream=1)
     place = dlpack._pointer(id(capsule), b"dltensor")
     strides = (ctypes.c_int64 * 2)(1, 70)
     dlpack._Tensor.from_address(place).strides = strides

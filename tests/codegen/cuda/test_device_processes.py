@@ -1,21 +1,17 @@
-"""Libraries and processes on a device, with a driver and without one.
-
-A process that has loaded the driver of `fake_cuda.c`
-"""
+"""Libraries and processes on a device, with a driver and without one."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from devices.device_runs import SIZES, product_program
-from devices.fake_cuda import FakeCuda, build_fake_cuda
+from devices.fake_cuda import IS_ON_GPU, TARGET, FakeCuda, build_driver
+from devices.processes import ROOT, run_python
 
 import flowc as tf
 import flowc_runtime
@@ -23,16 +19,6 @@ from flowc.cli.entry import run_command_line
 from flowc.errors import (
     UnavailableError,
 )
-
-ROOT = Path(__file__).parents[3]
-
-
-def _python(source: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
-    env = {**os.environ, "PYTHONPATH": path, "FLOWC_CACHE_DIR": str(folder), **more}
-    command = [sys.executable, "-c", source]
-    return subprocess.run(command, env=env, text=True, capture_output=True, timeout=300)
-
 
 LIBRARY = """
 import sys, numpy as np, flowc_runtime
@@ -59,30 +45,39 @@ def has_driver() -> bool:
 without_driver = pytest.mark.skipif(has_driver(), reason="this machine has a CUDA driver")
 
 
-@without_driver
-def test_a_library_finds_its_device_when_it_runs(tmp_path: Path) -> None:
-    """It needs no driver to be loaded, says when there is none, and runs where there is one."""
+def _library(folder: Path) -> Path:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 4], name="x")
         y = tf.exp(tf.matmul(x, np.eye(4, dtype=np.float32)), name="y")
-        path = tmp_path / "model.so"
-        tf.compile(graph, [x], [y], path, target="cuda:simt")
-    source = LIBRARY.format(path=path)
-    alone = _python(source, tmp_path, LD_LIBRARY_PATH="")
+        tf.compile(graph, [x], [y], folder / "model.so", target=TARGET)
+    return folder / "model.so"
+
+
+@without_driver
+def test_a_library_says_when_it_runs_that_there_is_no_driver(tmp_path: Path) -> None:
+    path = _library(tmp_path)
+    alone = run_python(LIBRARY.format(path=path), tmp_path, LD_LIBRARY_PATH="")
     assert alone.stdout.splitlines() == [
         "no CUDA driver: libcuda.so.1 is not there",
         "False",
     ], alone.stderr
-    build_fake_cuda(tmp_path)
-    there = _python(source, tmp_path, LD_LIBRARY_PATH=str(tmp_path))
-    assert float(there.stdout.split()[0]) == pytest.approx(12 * np.e, rel=1e-6), there.stderr
     source = f"import sys, runpy; sys.argv = ['flowc', 'run', {str(path)!r}, *{INPUT!r}]"
-    without = _python(
+    without = run_python(
         f"{source}; runpy.run_module('flowc', run_name='__main__')", tmp_path, LD_LIBRARY_PATH=""
     )
     assert without.returncode == 5 and "no CUDA driver" in without.stderr, without.stderr
     needed = subprocess.run(["ldd", str(path)], text=True, capture_output=True).stdout
     assert all("libc.so" in x or "ld-linux" in x or "vdso" in x for x in needed.splitlines())
+
+
+def test_a_library_finds_its_device_when_it_runs(tmp_path: Path) -> None:
+    """Of its own process, where the GPU's driver is not watched."""
+    path, more = _library(tmp_path), dict[str, str]()
+    if not IS_ON_GPU:
+        build_driver(tmp_path)
+        more = {"LD_LIBRARY_PATH": str(tmp_path)}
+    there = run_python(LIBRARY.format(path=path), tmp_path, **more)
+    assert float(there.stdout.split()[0]) == pytest.approx(12 * np.e, rel=1e-6), there.stderr
 
 
 _STEP = re.compile(r"^ +\d+  (?:(upload|download) (\w+)\[([\d,]*)\]|on the device: run)")
@@ -98,7 +93,7 @@ def test_a_library_makes_the_calls_of_its_plan(
         (tmp_path / "model.pb").write_bytes(graph.as_graph_def().SerializeToString())
     path = tmp_path / "model.so"
     arguments = ["compile", str(tmp_path / "model.pb"), "-o", str(path), "--fetch", "y"]
-    code = run_command_line([*arguments, "--target", "cuda:simt", "--emit", "so,plan"])
+    code = run_command_line([*arguments, "--target", TARGET, "--emit", "so,plan"])
     assert code == 0, capsys.readouterr().err
     wanted: list[str] = []
     for line in path.with_suffix(".plan").read_text().splitlines():
@@ -121,7 +116,7 @@ def test_a_library_makes_the_calls_of_its_plan(
 @without_driver
 def test_a_session_says_that_there_is_no_driver(tmp_path: Path) -> None:
     source = "import flowc\nflowc.Session(device='cuda')"
-    done = _python(source, tmp_path, LD_LIBRARY_PATH="")
+    done = run_python(source, tmp_path, LD_LIBRARY_PATH="")
     assert UnavailableError.__name__ in done.stderr
     assert "no CUDA driver" in done.stderr
 
@@ -149,5 +144,5 @@ with tf.Session(device="cuda") as session:
 
 
 def test_a_child_cannot_use_the_device_of_its_parent(tmp_path: Path) -> None:
-    done = _python(FORK.format(support=str(ROOT / "tests" / "support")), tmp_path)
+    done = run_python(FORK.format(support=str(ROOT / "tests" / "support")), tmp_path)
     assert done.stdout.split() == ["7", "300.0"], done.stderr

@@ -23,7 +23,7 @@ from flowc.errors import (
     UnknownError,
     UsageError,
 )
-from flowc.run.device_buffers import DeviceBuffer
+from flowc.run.device_buffers import DeviceBuffer, memory_of_gpu
 from flowc_runtime.native.cuda_graphs import MOST_GRAPHS
 
 
@@ -118,6 +118,22 @@ def test_a_run_on_the_device_gives_what_the_cpu_gives(name: str, device: FakeCud
         assert calls == wanted
 
 
+@pytest.mark.parametrize("name", ["product", "counts up", "arrays", "scatters"])
+def test_sizes_change_between_runs_and_come_back(name: str, device: FakeCuda) -> None:
+    """Runs of a size that was there before are graphs by then."""
+    x = tf.placeholder(tf.float32, [None, 90])
+    y = PROGRAMS[name][0](x)
+    feeds = [np.roll(SIZES, k, 1)[:rows] for k, rows in enumerate([70, 70, 70, 33, 33, 70, 12, 33])]
+    with tf.Session() as session:
+        wanted = [session.run(y, {x: feed}) for feed in feeds]
+    with tf.Session(device="cuda") as session:
+        for feed, each in zip(feeds, wanted):
+            found = session.run(y, {x: feed})
+            pairs = zip(found, each) if isinstance(each, tuple) else [(found, each)]
+            for a, b in pairs:
+                np.testing.assert_allclose(a, b, 2e-6, 1e-6)
+
+
 def test_a_loop_with_a_known_count_never_waits_for_the_device(device: FakeCuda) -> None:
     calls = counts_on_both(_sums_up, {"x": SIZES}, device)
     assert calls["download"] == 1
@@ -132,6 +148,24 @@ def test_a_fault_on_the_device_is_the_error_of_its_node(device: FakeCuda) -> Non
             session.run(rows, {x: SIZES, i: [1, 700, 3] * 40})
         found = session.run(rows, {x: SIZES, i: [1, 69] * 40})
     np.testing.assert_array_equal(found, SIZES[[1, 69] * 40])
+
+
+def test_a_fault_leaves_variables_as_they_were(device: FakeCuda) -> None:
+    i = tf.placeholder(tf.int32, [None])
+    table = tf.get_variable("table", initializer=SIZES)
+    total = tf.get_variable("total", initializer=np.zeros(90, np.float32))
+    rows = tf.gather(table, i, name="rows")
+    step = total.assign_add(tf.reduce_sum(rows, 0))
+    at = [1, 69, 3] * 40
+    for where in ("cpu", "cuda"):
+        with tf.Session(device=where) as session:
+            session.run(tf.global_variables_initializer())
+            for count in range(1, 5):
+                session.run(step, {i: at})
+                with pytest.raises(InvalidArgumentError, match=r"= 700 is not in.*\n?.*rows"):
+                    session.run(step, {i: [*at[:50], 700, *at[50:]]})
+                wanted = count * 40 * SIZES[[1, 69, 3]].sum(0)
+                np.testing.assert_allclose(session.run(total), wanted, 1e-5)
 
 
 def _training() -> tuple[Any, Any, Any]:
@@ -194,7 +228,7 @@ def test_arrays_of_other_libraries_on_the_gpu_are_fed(device: FakeCuda) -> None:
     y = tf.tanh(x)
     for where in ("cpu", "cuda"):
         with tf.Session(device=where) as session:
-            found = session.run(y, {x: _OfAnotherLibrary(SIZES, stream=7, strides=None)})
+            found = session.run(y, {x: _OfAnotherLibrary(SIZES, stream=1, strides=None)})
             np.testing.assert_allclose(found, np.tanh(SIZES), 2e-6)
             none = session.run(y, {x: _OfAnotherLibrary(SIZES[:0])})
             assert none.shape == (0, 90)
@@ -285,6 +319,23 @@ def test_runs_of_one_program_side_by_side(device: FakeCuda) -> None:
                 np.testing.assert_array_equal(a, b)
 
 
+def test_sessions_train_side_by_side(device: FakeCuda) -> None:
+    """Each of several threads has a Session with variables of its own on the device."""
+    with tf.Graph().as_default() as graph:
+        x, loss, step = _training()
+        start = tf.global_variables_initializer()
+
+        def losses(k: int, where: str = "cuda") -> list[float]:
+            with tf.Session(graph=graph, device=where) as session:
+                session.run(start)
+                return [session.run([loss, step], {x: SIZES * k})[0] for _ in range(6)]
+
+        with ThreadPoolExecutor(4) as threads:
+            found = list(threads.map(losses, range(1, 5)))
+        for k, each in enumerate(found, 1):
+            np.testing.assert_allclose(each, losses(k, "cpu"), 1e-5)
+
+
 def test_a_device_that_is_lost_ends_every_run_with_an_error(device: FakeCuda) -> None:
     x = tf.placeholder(tf.float32, [None, 90])
     y = _chain(x)
@@ -305,7 +356,7 @@ def test_operations_may_ask_for_the_device_of_their_session(device: FakeCuda) ->
             with tf.device("/gpu:1"):
                 z = tf.exp(tf.constant([0.0] * 100))
             found = [(d.device_type, d.memory_limit_bytes) for d in session.list_devices()]
-            assert found[1:] == [("GPU", 1 << 34)]
+            assert found[1:] == [("GPU", memory_of_gpu())]
             with pytest.raises(InvalidArgumentError, match=r"GPU:1.*CPU:0, .*GPU:0 \]"):
                 session.run(z)
         with tf.Session() as session, pytest.raises(InvalidArgumentError, match="Cannot assign"):

@@ -1,7 +1,9 @@
-"""The CUDA driver without a GPU (`fake_cuda.c`), built and loaded where `libcuda.so.1` is sought.
+"""The CUDA driver that tests ask, built and loaded where `libcuda.so.1` is sought.
 
-In: a C compiler. Out: a FakeCuda, which has the log of the driver's calls. Invariant: once loaded,
-every `dlopen("libcuda.so.1")` of this process finds it, so it is loaded only where no GPU is.
+In: a C compiler. Out: a FakeCuda, which has the log of the driver's calls: of a driver without a
+GPU (`fake_cuda.c`), or with `FLOWC_GPU=1` (`make gpu-test`) of the GPU's own, which is asked by way
+of `watched_cuda.c`. Invariant: once loaded, every `dlopen("libcuda.so.1")` of this process finds
+it, so it is loaded before anything else has opened the driver.
 """
 
 from __future__ import annotations
@@ -10,11 +12,15 @@ import ctypes
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 
-SOURCE = Path(__file__).with_name("fake_cuda.c")
+FOLDER = Path(__file__).parent
+IS_ON_GPU = bool(os.environ.get("FLOWC_GPU"))
+# What libraries are compiled for that the driver is to run.
+TARGET = "cuda" if IS_ON_GPU else "cuda:simt"
 
 
 class FakeCuda:
@@ -22,8 +28,10 @@ class FakeCuda:
     now on gives a CUresult. `taken`: bytes of the device that are allocated; `pinned`: of the host;
     `graphs`: how many there are, and what can be launched of them."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, behind: str | None = None) -> None:
         self.library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+        if self.library.fake_cuda_open(behind and behind.encode()):
+            raise OSError(f"{path} does not open {behind}")
         self.library.fake_cuda_log.restype = ctypes.c_char_p
         self.library.fake_cuda_taken.restype = ctypes.c_size_t
         self.library.fake_cuda_pinned.restype = ctypes.c_size_t
@@ -62,19 +70,36 @@ class FakeCuda:
         return self.library.fake_cuda_graphs()
 
 
-def build_fake_cuda(folder: Path) -> Path:
+def build_driver(folder: Path, source: str = "fake_cuda.c") -> Path:
     """The path of the library, for processes of their own."""
     found = folder / "libcuda.so.1"
     compiler = os.environ.get("CC") or shutil.which("cc") or "cc"
     flags = ["-O1", "-g", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
-    subprocess.run([compiler, *flags, str(SOURCE), "-o", str(found)], check=True)
+    subprocess.run([compiler, *flags, str(FOLDER / source), "-o", str(found), "-ldl"], check=True)
     return found
 
 
 @cache
 def fake_cuda() -> FakeCuda:
     """That of this process."""
-    folder = tempfile.mkdtemp(prefix="flowc-fake-cuda-")
-    found = FakeCuda(build_fake_cuda(Path(folder)))
-    shutil.rmtree(folder)
-    return found
+    folder = Path(tempfile.mkdtemp(prefix="flowc-fake-cuda-"))
+    try:
+        if IS_ON_GPU:
+            return FakeCuda(build_driver(folder, "watched_cuda.c"), path_of_driver())
+        return FakeCuda(build_driver(folder))
+    finally:
+        shutil.rmtree(folder)
+
+
+_SEEK = """
+import ctypes
+ctypes.CDLL("libcuda.so.1")
+print(next(x.split()[-1] for x in open("/proc/self/maps") if "libcuda.so" in x))
+"""
+
+
+def path_of_driver() -> str:
+    """Where the GPU's driver is, which another process opens: once it is open in this one, it is
+    what programs find."""
+    command = [sys.executable, "-c", _SEEK]
+    return subprocess.run(command, text=True, capture_output=True, check=True).stdout.strip()
