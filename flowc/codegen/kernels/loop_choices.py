@@ -10,6 +10,15 @@ from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim, floordiv, maximum
 
 
+def grain_of(enough: Dim, work: Dim) -> Dim:
+    """How many steps make a chunk worth a thread, if `enough` do each of which has `work` of a
+    unit: -c where one is worth c chunks, as far as that is known when compiling."""
+    if isinstance(enough, int) and isinstance(work, int):
+        more, less = max(1, enough), max(1, work)
+        return more // less if more >= less else -(less // more)
+    return maximum(1, floordiv(enough, maximum(1, work)))
+
+
 @dataclass(frozen=True, slots=True)
 class LoopChoices:
     """`chunk_nanoseconds`: work worth handing to another thread. `column_block`: columns whose
@@ -46,11 +55,8 @@ class LoopChoices:
     vector_bytes: int = 0
 
     def grain(self, cost: float, inner: Dim = 1) -> Dim:
-        """How many steps of the shared range make a chunk worth a thread."""
-        steps = max(1, int(self.chunk_nanoseconds / cost))
-        if isinstance(inner, int):
-            return max(1, steps // max(1, inner))
-        return maximum(1, floordiv(steps, maximum(1, inner)))
+        """The grain of a range whose steps compute `inner` elements."""
+        return grain_of(max(1, int(self.chunk_nanoseconds / cost)), inner)
 
     def lanes(self, row: Dim, rows: Dim) -> int:
         """How many threads walk a row of that size together, where there are so many rows."""

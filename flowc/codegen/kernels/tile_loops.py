@@ -65,11 +65,13 @@ def tile_loops(
     block: str,
     stretch: tuple[Dim, Dim],
     columns: Dim,
+    between: tuple[Index, Index],
     store: StoreElement,
     choices: LoopChoices,
 ) -> Dim:
-    """Walks those rows of block number `block` that are in a stretch, all columns; returns the
-    bytes of scratch it uses. `probe` is another lowering of the body, which finds the reads."""
+    """Walks those rows of block number `block` that are in a stretch, and the columns `between`
+    two, the first at the side of a tile; returns the bytes of scratch it uses. `probe` is another
+    lowering of the body, which finds the reads."""
     nest, side, together = c.nest, choices.tile_side, choices.tile_rows
     start, end = stretch
     rows = end - start
@@ -87,11 +89,11 @@ def tile_loops(
     tiles = _Tiles(c, transposed, target, store, row, column, side, has_edges)
     top, bottom = _rows_of_block(c, block, together, start, rows)
     if not probe.read_names:
-        with nest.loop("row", top, bottom), nest.loop("column", int_number(0), nest.size(columns)):
+        with nest.loop("row", top, bottom), nest.loop("column", *between):
             store(c, row, column)
         return 0
     scratch = tiles.carve()
-    with nest.loop("left", int_number(0), nest.size(columns), side):
+    with nest.loop("left", *between, side):
         _stop(c, "right", "left", side, nest.size(columns))
         with nest.loop("first", top, bottom, side):
             _stop(c, "stop", "first", side, bottom)

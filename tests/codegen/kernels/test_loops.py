@@ -96,6 +96,26 @@ def test_threads_share_tiles() -> None:
     check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, x, threads=3)
 
 
+@pytest.mark.parametrize("pixels", [2048, 3000, 3001])
+@pytest.mark.parametrize("channels", [64, 40])
+def test_threads_share_the_columns_of_tiles_in_few_blocks_of_rows(
+    channels: int, pixels: int
+) -> None:
+    x, y = arrays(dtypes.f32, (1, pixels, channels), (1, channels, pixels))
+    order = np.array([0, 2, 1], np.int32)
+    transposed = lambda b, x: b.transpose(x, order)
+    source = check(transposed, lambda x: x.transpose(order), [x], threads=3)
+    assert "ending" in source
+    emit = lambda b, x, y: b.mul(b.add(b.transpose(x, order), y), 2.0)
+    check(emit, lambda x, y: (x.transpose(order) + y) * np.float32(2), [x, y], threads=3)
+
+
+def test_tiles_of_little_work_are_not_shared() -> None:
+    order = np.array([1, 0], np.int32)
+    source = check(lambda b, x: b.transpose(x, order), lambda x: x.T, arrays(dtypes.f32, (64, 48)))
+    assert "ending" not in source
+
+
 @pytest.mark.parametrize("shape", [(0, 2, 3), (2, 0, 3), (2, 3, 0)])
 def test_loops_without_elements(shape: tuple[int, ...]) -> None:
     check(lambda b, x: b.add(x, x), lambda x: x + x, arrays(dtypes.f32, shape))
