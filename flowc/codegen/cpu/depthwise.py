@@ -334,6 +334,66 @@ first_tap = numba_function("first_tap", types.int64(types.int64, types.int64), _
 # -- the kernel
 
 
+# The lines of a kernel: blocks of channels, of these rows, and of these groups of pixels, or single
+# ones where a group would not lie inside the row.
+_LINES = """
+    width = repeat * channels
+    x_row = dilation_h * in_w * channels
+    reach = (span - 1) * stride_w + (kernel_w - 1) * dilation_w + 1
+    if edges:
+        groups_begin = 0
+        groups_end = out_w
+    else:
+        groups_begin = ceil_div(pad_w, stride_w)
+        last_w = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w
+        groups_end = least(last_w + 1, out_w)
+    if groups_end - groups_begin < span or width < lanes:
+        groups_end = groups_begin
+    blocks = idiv(width, block) if width > block else 1
+    for part in range(blocks):
+        first = part * block
+        count = block if part + 1 < blocks else width - first
+        last = least(first + count, channels)
+        behind = blocks - 1 - part
+        for row in range(idiv(begin + behind, blocks), idiv(end + behind, blocks)):
+            image = idiv(row, out_h)
+            first_h = (row - image * out_h) * stride_h - pad_h
+            low_h = first_tap(first_h, dilation_h)
+            taps_h = least(kernel_h, first_tap(first_h - in_h, dilation_h)) - low_h
+            lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
+            lines = advance(lines, first)
+            tap_row = advance(weights, low_h * kernel_w * width + first)
+            pixels = advance(y, row * out_w * channels + first)
+            w = 0
+            while w < out_w:
+                if w >= groups_begin and w < groups_end:
+                    w = least(w, groups_end - span)
+                    first_w = w * stride_w - pad_w
+                    at = advance(pixels, w * channels)
+                    seen = advance(lines, first_w * channels)
+                    if not edges or (first_w >= 0 and first_w + reach <= in_w):
+                        call_group(
+                            group, at, seen, tap_row, taps_h, kernel_w, x_row, channels, width,
+                            count)
+                    else:
+                        call_edge(
+                            edge, at, seen, tap_row, taps_h, kernel_w, x_row, channels, width,
+                            count, first_w, in_w)
+                    w += span
+                else:
+                    first_w = w * stride_w - pad_w
+                    low_w = first_tap(first_w, dilation_w)
+                    high_w = least(kernel_w, first_tap(first_w - in_w, dilation_w))
+                    call_single(
+                        single, advance(pixels, w * channels),
+                        advance(lines, (first_w + low_w * dilation_w) * channels),
+                        advance(tap_row, low_w * width),
+                        taps_h, high_w - low_w, x_row, dilation_w * channels,
+                        kernel_w * width, width, least(count, channels))
+                    w += 1
+    """
+
+
 def depthwise_source(
     spec: DepthwiseSpec,
     epilogue: EpilogueLines = no_epilogue,
@@ -352,66 +412,10 @@ def depthwise_source(
     sizes = [f"{n}_{a}" for n in ("in", "out", "kernel", "stride", "dilation", "pad") for a in "hw"]
     numbers = ["batch", *sizes, "channels", "block"]
     arguments = arguments_of(spec.shape, "x weights y", numbers, extra)
-    body = """
-        width = repeat * channels
-        x_row = dilation_h * in_w * channels
-        reach = (span - 1) * stride_w + (kernel_w - 1) * dilation_w + 1
-        if edges:
-            groups_begin = 0
-            groups_end = out_w
-        else:
-            groups_begin = ceil_div(pad_w, stride_w)
-            last_w = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w
-            groups_end = least(last_w + 1, out_w)
-        if groups_end - groups_begin < span or width < lanes:
-            groups_end = groups_begin
-        blocks = idiv(width, block) if width > block else 1
-        for part in range(blocks):
-            first = part * block
-            count = block if part + 1 < blocks else width - first
-            last = least(first + count, channels)
-            behind = blocks - 1 - part
-            for row in range(idiv(begin + behind, blocks), idiv(end + behind, blocks)):
-                image = idiv(row, out_h)
-                first_h = (row - image * out_h) * stride_h - pad_h
-                low_h = first_tap(first_h, dilation_h)
-                taps_h = least(kernel_h, first_tap(first_h - in_h, dilation_h)) - low_h
-                lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
-                lines = advance(lines, first)
-                tap_row = advance(weights, low_h * kernel_w * width + first)
-                pixels = advance(y, row * out_w * channels + first)
-                w = 0
-                while w < out_w:
-                    if w >= groups_begin and w < groups_end:
-                        w = least(w, groups_end - span)
-                        first_w = w * stride_w - pad_w
-                        at = advance(pixels, w * channels)
-                        seen = advance(lines, first_w * channels)
-                        if not edges or (first_w >= 0 and first_w + reach <= in_w):
-                            call_group(
-                                group, at, seen, tap_row, taps_h, kernel_w, x_row, channels, width,
-                                count)
-                        else:
-                            call_edge(
-                                edge, at, seen, tap_row, taps_h, kernel_w, x_row, channels, width,
-                                count, first_w, in_w)
-                        w += span
-                    else:
-                        first_w = w * stride_w - pad_w
-                        low_w = first_tap(first_w, dilation_w)
-                        high_w = least(kernel_w, first_tap(first_w - in_w, dilation_w))
-                        call_single(
-                            single, advance(pixels, w * channels),
-                            advance(lines, (first_w + low_w * dilation_w) * channels),
-                            advance(tap_row, low_w * width),
-                            taps_h, high_w - low_w, x_row, dilation_w * channels,
-                            kernel_w * width, width, least(count, channels))
-                        w += 1
-        """
     finish = epilogue(12, ("row * out_w", "(row + 1) * out_w"), ("first", "last"))
     fixed = {"edges": int(spec.edges), "repeat": spec.repeat, "span": spec.span}
     bound = _routines(spec) | fixed | {"lanes": spec.shape.lanes}
-    text = function_text(name, arguments, indented(body, 4), *finish, bound=bound)
+    text = function_text(name, arguments, indented(_LINES, 4), *finish, bound=bound)
     known = {"advance": advance, "least": least, "ceil_div": ceil_div, "first_tap": first_tap}
     calls = {"call_group": _GROUP, "call_edge": _EDGE, "call_single": _SINGLE}
     known |= {name: routine_call(spec.shape.dtype, kinds) for name, kinds in calls.items()}

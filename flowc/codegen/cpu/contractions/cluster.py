@@ -8,7 +8,7 @@ contraction calls through its address.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from math import lcm
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from flowc.codegen.cpu.vector_interleave import COUNT
 from flowc.codegen.kernels.builder import (
     INLINE_SIZES,
     LOCAL,
+    NestBuilder,
     int_name,
     int_number,
     int_op,
@@ -91,35 +92,39 @@ def _finish(
         elif not is_single:
             nest.invoke("keep_rolled" if one_panel else "interleave_two")
 
-    begin, end = int_name("begin"), int_name("end")
     together = 1
     n = dims[-1]
     if one_panel and isinstance(n, int) and layout == LAYOUTS[CHANNELS_LAST]:
         fits = _can_repeat(body, inner, c.inputs, n)
         together = _rows_together(n, shape.lanes, is_dear) if fits else 1
     if together > 1 and isinstance(n, int):
-        columns = together * n
-        blocks = nest.let(int_op("idiv", int_sum("end", "-begin"), int_number(together)), "q")
-        rest = int_sum("begin", (together, blocks.name))
-        # The rows that are left are fewer, side by side, too.
-        left = int_sum((n, "end"), (-n, "begin"), (-columns, blocks.name))
-        for bounds, count in (((begin, rest), int_number(columns)), ((rest, end), left)):
-            with (
-                nest.loop("row", *bounds, together),
-                nest.loop("column", int_number(0), count),
-            ):
-                element(columns)
+        _emit_joined_rows(nest, n, together, element)
     else:
         bounds = int_name("first"), int_name("last")
         if one_panel:
-            bounds = int_number(0), nest.size(dims[-1])
-        rows = nest.loop("row", begin, end)
+            bounds = int_number(0), nest.size(n)
+        rows = nest.loop("row", int_name("begin"), int_name("end"))
         with rows, nullcontext() if is_single else nest.loop("column", *bounds):
-            element(product(dims) if is_single else dims[-1])
+            element(product(dims) if is_single else n)
     tail = ("begin", "end", "first", "last")
     made = c.launch(target, node.outputs, 1, 1, 0, node, tail)
     operands = tuple(_repeated(x, dims[-1], together) for x in made.operands)
     return BlockFinish(Epilogue(made.kernel, operands, made.ints), made.errors)
+
+
+def _emit_joined_rows(
+    nest: NestBuilder, n: int, together: int, element: Callable[[Dim], None]
+) -> None:
+    """Loops over rows of `n` columns, so many of which are one row. Those that are left behind the
+    last of these are fewer, side by side, too."""
+    columns, begin, end = together * n, int_name("begin"), int_name("end")
+    blocks = nest.let(int_op("idiv", int_sum("end", "-begin"), int_number(together)), "q")
+    rest = int_sum("begin", (together, blocks.name))
+    left = int_sum((n, "end"), (-n, "begin"), (-columns, blocks.name))
+    for bounds, count in (((begin, rest), int_number(columns)), ((rest, end), left)):
+        rows = nest.loop("row", *bounds, together)
+        with rows, nest.loop("column", int_number(0), count):
+            element(columns)
 
 
 def _rows_together(columns: int, lanes: int, is_dear: bool) -> int:
