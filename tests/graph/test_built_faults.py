@@ -130,6 +130,26 @@ def test_windows_larger_than_images() -> None:
             assert session.run(call(fed), {fed: image}).size == 0, name
 
 
+SAME = {  # as many results as pixels, none of an empty image
+    "images": (lambda x: tf.nn.conv2d(x, _ones(3, 3, 2, 5), [1, 2, 2, 1], "SAME"), (2, 5, 0, 5)),
+    "channels": (
+        lambda x: tf.nn.depthwise_conv2d(x, _ones(3, 3, 2, 1), [1, 1, 1, 1], "SAME"),
+        (2, 9, 0, 2),
+    ),
+    "maxima": (lambda x: tf.nn.max_pool(x, [1, 3, 3, 1], [1, 1, 1, 1], "SAME"), (2, 9, 0, 2)),
+    "means": (lambda x: tf.nn.avg_pool(x, [1, 3, 3, 1], [1, 2, 2, 1], "SAME"), (2, 5, 0, 2)),
+}
+
+
+def test_windows_over_images_without_pixels() -> None:
+    image = _ones(2, 9, 0, 2)
+    for name, (call, dims) in SAME.items():
+        with tf.Graph().as_default(), tf.Session() as session:
+            assert session.run(call(tf.constant(image))).shape == dims, name
+            fed = tf.placeholder(tf.float32, [None] * 4)
+            assert session.run(call(fed), {fed: image}).shape == dims, name
+
+
 def test_an_axis_to_reverse_stands_in_a_list() -> None:
     with tf.Graph().as_default(), pytest.raises(ValueError, match="must be rank 1 but is rank 0"):
         tf.reverse([[1, 2]], 1)

@@ -29,6 +29,7 @@ TRIED += ["contractions:76", "contraction-values:4", "moves:0"]
 if EVERYTHING:
     TRIED = [f"{kind}:{name}" for kind in ("memory", "values", "sizes") for name in OPS]
     TRIED += [f"{kind}:{seed}" for kind in ("graphs", "loops") for seed in range(200)]
+    TRIED += [f"large:{seed}" for seed in range(200)]
     TRIED += [f"contractions:{seed}" for seed in range(300)]
     TRIED += [f"moves:{seed}" for seed in range(300)]
     TRIED += [f"contraction-values:{seed}" for seed in range(300, 400)]

@@ -3,9 +3,9 @@ for each thing that it tried: its name and the reports.
 
 `plants`: faults of one element or one bit, each of which must be reported. `memory:OP`: the cases
 of an op, with checks of every access; `values:OP`: of operations on numbers as well. `sizes:OP`: an
-op for every size, given sizes of 0 and others. `graphs:SEED`, `loops:SEED`, `contractions:SEED`:
-random ones; `moves:SEED`: transposes, padded and joined; `contraction-values:SEED` with checks of
-operations on numbers as well.
+op for every size, given sizes of 0 and others. `graphs:SEED`, `large:SEED`, `loops:SEED`,
+`contractions:SEED`: random ones; `moves:SEED`: transposes, padded and joined;
+`contraction-values:SEED` with checks of operations on numbers as well.
 `convolution:PIXELS`: one with weights that are known, 3 x 3, over a square of so many pixels;
 `convolution:PIXELS.HEIGHT.WIDTH`: with another window.
 """
@@ -27,6 +27,9 @@ import partitions
 from calls.op_examples import Case
 from campaigns.random_contractions import random_contraction
 from campaigns.random_control_flow import inputs_of, random_control_flow
+from campaigns.random_graphs import inputs_of as inputs_of_graph
+from campaigns.random_graphs import random_graph
+from campaigns.random_large_graphs import LargeGraph
 from campaigns.random_moves import random_moves
 from campaigns.registry_graphs import registry_graph
 from campaigns.runnable_targets import TARGETS
@@ -44,6 +47,7 @@ from flowc.codegen.targets import target_named
 from flowc.errors import FlowcError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
+from flowc.ir.dims import Dim, symbols_of
 from flowc.ir.op import op_named
 from flowc.options import Options
 
@@ -100,6 +104,22 @@ def of_graph(sanitizer: Sanitizer, seed: str) -> list[str]:
     return _of(sanitizer, graph.few()[0], [graph.arrays[p.output] for p in graph.b.parameters])
 
 
+def of_large_graph(sanitizer: Sanitizer, seed: str) -> list[str]:
+    """A random graph of large values, of all of its sizes that the run may choose."""
+    c, _ = random_graph(int(seed), LargeGraph)
+    found: list[str] = []
+    with sanitizer.instrumenting():
+        program = PartitionedProgram(c, Options(target=TARGETS[int(seed) % len(TARGETS)]))
+        for n in LargeGraph.open_sizes if symbols_of(*_dims_of_parameters(c)) else (1,):
+            reports = sanitizer.run(program, inputs_of_graph(c, int(seed), n))
+            found += [f"n = {n}: {report}" for report in reports]
+    return found
+
+
+def _dims_of_parameters(c: Computation) -> list[Dim]:
+    return [d for p in c.parameters for d in p.output.dims]
+
+
 def of_loops(sanitizer: Sanitizer, seed: str) -> list[str]:
     """A random graph of loops, branches and lists."""
     return _of(sanitizer, random_control_flow(int(seed)), inputs_of(int(seed), 7))
@@ -147,6 +167,7 @@ KINDS: dict[str, Callable[[Sanitizer, str], list[str]]] = {
     "values": partial(of_cases, values=True),
     "sizes": of_sizes,
     "graphs": of_graph,
+    "large": of_large_graph,
     "loops": of_loops,
     "contractions": of_contraction,
     "contraction-values": partial(of_contraction, values=True),

@@ -103,9 +103,12 @@ def check_rank(c: Inference, operand: int, rank: int) -> None:
 
 
 def check_fit(c: Inference, image: Sequence[Dim], window: SlidingWindow) -> None:
-    """Raises where a window is larger than the padded image, or has no elements."""
+    """Raises where a window is larger than the padded image, or has no elements. As many results as
+    an image has ("SAME") always fit, also none."""
     if 0 in window.sizes:
         raise c.fail("filter must not have zero elements (i.e. all dimensions must be non-zero)")
+    if c.attrs["padding"] == "SAME":
+        return
     for n, k, d, (low, high) in zip(image, window.sizes, window.dilations, window.pad):
         padded, reach = n + low + high, (k - 1) * d + 1
         if isinstance(padded, int) and isinstance(reach, int) and padded < reach:

@@ -7,7 +7,7 @@ reach ops that jump (comparisons, floor, casts to whole numbers).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +40,12 @@ class Known:
 
 
 class RandomGraph:
-    """Grows a graph node by node. `n` is the one symbolic size, if the graph has one."""
+    """Grows a graph node by node. `n` is the one symbolic size, if the graph has one; what `n` may
+    be is in `open_sizes`, the largest first."""
+
+    sizes: tuple[int, ...] = SIZES
+    open_sizes: tuple[int, ...] = (7, 3, 1, 0)
+    elements = ELEMENTS
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.Generator(np.random.PCG64(seed))
@@ -79,10 +84,13 @@ class RandomGraph:
 
     def dims(self) -> tuple[Dim, ...]:
         rank = self.number(0, 4)
-        found: list[Dim] = [SIZES[self.number(0, len(SIZES))] for _ in range(rank)]
+        found: list[Dim] = [self.size() for _ in range(rank)]
         if self.symbolic and rank and self.chance(0.7):
             found[0] = symbol("n")
         return tuple(found)
+
+    def size(self) -> int:
+        return self.sizes[self.number(0, len(self.sizes))]
 
     def partner(self, k: Known) -> Known:
         """An operand that broadcasts with another."""
@@ -102,22 +110,28 @@ class RandomGraph:
         count = sum(a != b for a, b in pairs)
         return all(a == b or 1 in (a, b) for a, b in pairs) and count <= 2
 
+    def count(self, dims: Sequence[Dim]) -> int:
+        return int(np.prod([evaluate(d, {Symbol("n"): self.open_sizes[0]}) for d in dims]))
+
     def fits(self, dims: tuple[Dim, ...]) -> bool:
-        return int(np.prod([evaluate(d, {Symbol("n"): 7}) for d in dims])) <= ELEMENTS
+        return self.count(dims) <= self.elements
 
     # -- growing
 
     def grow(self, nodes: int) -> None:
         for _ in range(self.number(1, 3)):
             self.parameter(self.dims(), DTYPES[self.number(0, len(DTYPES))])
-        steps: list[Callable[[], None]] = [
+        steps = self.steps()
+        while len(self.b.nodes) < nodes:
+            steps[self.number(0, len(steps))]()
+
+    def steps(self) -> list[Callable[[], None]]:
+        return [
             self.float_unary, self.float_binary, self.float_binary, self.int_binary, self.compare,
             self.logical, self.choose, self.fold, self.fold, self.convert, self.transpose,
             self.cut, self.pad, self.concat, self.reshape, self.reverse, self.gather, self.repeat,
             self.product, self.normalize,
         ]  # fmt: skip
-        while len(self.b.nodes) < nodes:
-            steps[self.number(0, len(steps))]()
 
     def float_unary(self) -> None:
         name = ("neg", "abs", "relu", "floor", "sign", "square", "tanh", "sigmoid")[
@@ -202,7 +216,7 @@ class RandomGraph:
         rank = k.type.rank
         axes = sorted({self.number(0, rank) for _ in range(self.number(1, rank + 1))})
         keep_dims = self.chance(0.5)
-        count = int(np.prod([evaluate(k.value.dims[a], {Symbol("n"): 7}) for a in axes]))
+        count = self.count([k.value.dims[a] for a in axes])
         if k.type.dtype is dtypes.bool_:
             name = ("all", "any")[self.number(0, 2)]
             self.keep(getattr(self.b, name)(k.value, tuple(axes), keep_dims=keep_dims))
@@ -325,7 +339,7 @@ class RandomGraph:
         if k is None or k.type.rank < 2 or not isinstance(k.value.dims[-1], int):
             return
         inner = k.value.dims[-1]
-        columns = SIZES[self.number(0, len(SIZES))]
+        columns = self.size()
         if k.bound * 2 * inner > 1e4 or not self.fits((*k.value.dims[:-1], columns)):
             return
         x = self.parameter((inner, columns), dtypes.f32)
@@ -349,9 +363,11 @@ class RandomGraph:
         return self.b.build(list(results))
 
 
-def random_graph(seed: int) -> tuple[Computation, frozenset[Value]]:
+def random_graph(
+    seed: int, kind: type[RandomGraph] = RandomGraph
+) -> tuple[Computation, frozenset[Value]]:
     """A graph of 5 to 30 nodes, and those of its values that rounding leaves alone."""
-    graph = RandomGraph(seed)
+    graph = kind(seed)
     graph.grow(graph.number(6, 31))
     while all(k.value.node.op.name == "parameter" for k in graph.known):
         graph.grow(len(graph.b.nodes) + 1)
