@@ -7,6 +7,7 @@ generator never run, so that any target can be compiled from it.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -18,7 +19,7 @@ from numba.core import compiler_lock, errors, types
 
 from flowc import dtypes
 from flowc.codegen import math as vector_math
-from flowc.codegen.cpu.numba_stages import Lowered, contexts, lower
+from flowc.codegen.cpu.numba_stages.stages import Lowered, contexts, lower
 from flowc.codegen.cpu.row_pieces import pieces_of
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm.numba_functions import numba_function
@@ -283,12 +284,14 @@ def _lowered(kernel: Kernel, name: str) -> Lowered:
         arguments += [types.CPointer(numba_type(b)) for b in kernel.buffers]
         arguments += [types.int64] * (kernel.ints + 2 * kernel.ranges)
         try:
-            return lower(_python_function(kernel, name), tuple(arguments), name)
+            function, definition = _python_function(kernel, name)
+            return lower(function, tuple(arguments), name, definition)
         except errors.NumbaError as error:
             raise InternalError(f"a kernel does not compile: {error}\n{kernel.source}") from error
 
 
-def _python_function(kernel: Kernel, name: str) -> Any:
+def _python_function(kernel: Kernel, name: str) -> tuple[Any, ast.FunctionDef]:
+    """The function of a kernel, and its definition."""
     space: dict[str, Any] = dict(base_globals())
     for function in kernel.functions:
         space[function] = vector_math.intrinsic(function)
@@ -299,8 +302,11 @@ def _python_function(kernel: Kernel, name: str) -> Any:
     for constant, value in kernel.constants.items():
         known = isinstance(value, (np.generic, int, float))
         space[constant] = value if known else np.asarray(value)
-    exec(compile(kernel.source, f"<{name}>", "exec"), space)  # our own generated source
-    return space[kernel.entry]
+    tree = ast.parse(kernel.source)
+    exec(compile(tree, f"<{name}>", "exec"), space)  # our own generated source
+    (definition,) = (x for x in tree.body if getattr(x, "name", "") == kernel.entry)
+    assert isinstance(definition, ast.FunctionDef)
+    return space[kernel.entry], definition
 
 
 _ENVIRONMENT = re.compile(r'^@"?_ZN08NumbaEnv[^\n]*\n', re.MULTILINE)

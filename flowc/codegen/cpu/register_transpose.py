@@ -16,7 +16,7 @@ from numba.core import types
 
 from flowc import dtypes
 from flowc.codegen.cpu.loop_choices import TILE_SIDE
-from flowc.codegen.cpu.numba_stages import contexts
+from flowc.codegen.cpu.numba_stages.stages import contexts
 from flowc.codegen.kernels.nest import COLUMNS, MOVE, TURN
 from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.vector_ir import Routine, Value, Values, load_vector, store_vector

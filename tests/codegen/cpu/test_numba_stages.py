@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import inspect
 import itertools
@@ -16,8 +17,9 @@ from numba.core import types
 from flowc import dtypes
 from flowc.codegen.cpu import numba_frontend
 from flowc.codegen.cpu.numba_frontend import kernel_text
-from flowc.codegen.cpu.numba_lowering import dominators_of
-from flowc.codegen.cpu.numba_stages import _read, _typed, contexts
+from flowc.codegen.cpu.numba_stages.lowering import dominators_of
+from flowc.codegen.cpu.numba_stages.reader import read_definition
+from flowc.codegen.cpu.numba_stages.stages import _typed, contexts
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.link.jit import engine_of
 from flowc.codegen.target import made_anew
@@ -40,11 +42,14 @@ def kernel(body: str) -> Kernel:
 
 @pytest.mark.parametrize("body, halves", [(ALIKE, {"float32"}), (MIXED, {"int64", "float32"})])
 def test_values_of_one_variable_keep_their_types(body: str, halves: set[str]) -> None:
+    source = SOURCE.format(body=body)
     space: dict[str, object] = {"f32": types.float32}
-    exec(SOURCE.format(body=body), space)
+    exec(source, space)
+    (definition,) = ast.parse(source).body
+    assert isinstance(definition, ast.FunctionDef)
     pointer = types.CPointer(types.float32)
     arguments = (pointer, pointer, types.int64, types.int64, types.int64)
-    _, typemap, _ = _typed(space["kernel"], arguments)
+    _, typemap, _ = _typed(space["kernel"], arguments, definition)
     assert {str(t) for name, t in typemap.items() if name.split(".")[0] == "v"} == halves
 
 
@@ -116,7 +121,9 @@ def test_variables_are_in_memory_where_their_value_depends_on_the_way() -> None:
 def test_blocks_are_dominated_by_those_on_every_way_to_them() -> None:
     space: dict[str, object] = {"f32": types.float32}
     exec(VARIABLES, space)
-    blocks = _read(space["kernel"]).blocks
+    (definition,) = ast.parse(VARIABLES).body
+    assert isinstance(definition, ast.FunctionDef)
+    blocks = read_definition(space["kernel"], definition).blocks
     found = dominators_of(blocks)
     paths = _paths(blocks)
     for offset in blocks:
@@ -137,7 +144,16 @@ def _paths(blocks: Any) -> list[tuple[int, ...]]:
 
 
 def _private_names() -> list[tuple[object, str, str]]:
-    from numba.core import base, compiler, cpu, interpreter, lowering, typed_passes
+    from numba.core import (
+        base,
+        bytecode,
+        compiler,
+        cpu,
+        ir,
+        lowering,
+        typed_passes,
+        typeinfer,
+    )
     from numba.core.typing import context, npydecl, templates
 
     return [
@@ -157,7 +173,6 @@ def _private_names() -> list[tuple[object, str, str]]:
         (templates, "_OverloadFunctionTemplate", ""),
         (npydecl, "NumpyRulesArrayOperator", ""),
         (compiler, "_make_subtarget", "targetctx flags"),
-        (interpreter.Interpreter, "post_process", "self peepholes func_ir"),
         (lowering, "Lower", "context library fndesc func_ir metadata"),
         (lowering.Lower, "_cast_var", "self var ty"),
         (lowering.Lower, "_find_singly_assigned_variable", "self"),
@@ -169,8 +184,25 @@ def _private_names() -> list[tuple[object, str, str]]:
         (lowering.Lower, "lower_inst", "self inst"),
         (lowering.Lower, "pre_block", "self block"),
         (lowering.Lower, "storevar", "self value name argidx"),
-        (typed_passes, "type_inference_stage",
-         "typingctx targetctx interp args return_type locals raise_errors"),
+        (bytecode.FunctionIdentity, "from_function", "pyfunc"),
+        (ir, "Assign", "value target loc"),
+        (ir, "Branch", "cond truebr falsebr loc"),
+        (ir, "Const", "value loc use_literal_type"),
+        (ir, "FunctionIR", "blocks is_generator func_id loc definitions arg_count arg_names"),
+        (ir.Expr, "binop", "fn lhs rhs loc"),
+        (ir.Expr, "call", "func args kws loc vararg varkwarg target"),
+        (ir.Expr, "inplace_binop", "fn immutable_fn lhs rhs loc"),
+        (ir.Expr, "static_getitem", "value index index_var loc"),
+        (ir.Scope, "get_or_define", "self name loc"),
+        (ir.Scope, "redefine", "self name loc rename"),
+        (typeinfer.TypeInferer, "__init__", "self context func_ir warnings"),
+        (typeinfer.TypeInferer, "add_type", "self var tp loc unless_locked"),
+        (typeinfer.TypeInferer, "build_constraint", "self"),
+        (typeinfer.TypeInferer, "copy_type", "self src_var dest_var loc"),
+        (typeinfer.TypeInferer, "propagate", "self raise_errors"),
+        (typeinfer.TypeInferer, "seed_argument", "self name index typ"),
+        (typeinfer.TypeInferer, "seed_return", "self typ"),
+        (typeinfer.TypeInferer, "unify", "self raise_errors"),
         (typed_passes.PreLowerStripPhis, "_strip_phi_nodes", "self func_ir"),
     ]  # fmt: skip
 

@@ -29,8 +29,8 @@ STARTS = ("flowc.__main__",)
 # Numba finds a target by its name in a table of its own; a dataset is made from the type of one;
 # what parses flags is made, and parses when it is asked.
 EFFECTS = {
-    ("flowc.codegen.cpu.numba_stages", "target_registry[TARGET] = _Target"),
-    ("flowc.codegen.cpu.numba_stages", "register_model"),
+    ("flowc.codegen.cpu.numba_stages.stages", "target_registry[TARGET] = _Target"),
+    ("flowc.codegen.cpu.numba_stages.stages", "register_model"),
     ("flowc.api.data.dataset", "DatasetSpec.value_class = Dataset"),
     ("flowc.api.framework.flag_values", "ParsedFlags"),
 }
@@ -63,8 +63,8 @@ PROCESS_STATE = {
     ("flowc.files.cache_folder", "_refused"),
     # Compilers and code that are loaded once: Numba's, LLVM's, the runtime, libraries.
     ("flowc.codegen.cpu.numba_frontend", "_shared_functions"),
-    ("flowc.codegen.cpu.numba_stages", "_Dispatcher"),
-    ("flowc.codegen.cpu.numba_stages", "dispatcher_registry"),
+    ("flowc.codegen.cpu.numba_stages.stages", "_Dispatcher"),
+    ("flowc.codegen.cpu.numba_stages.stages", "dispatcher_registry"),
     ("flowc.codegen.link.loaded", "_runtime"),
     ("flowc.codegen.llvm.compile", "_free_machines"),
     ("flowc_runtime.library", "_opened"),

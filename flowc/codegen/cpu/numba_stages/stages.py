@@ -4,20 +4,19 @@ In: a function, and the Numba types of its arguments. Out: a Lowered: the module
 optimisation, and the function's name in it. Numba's own pipeline runs some thirty passes (closures,
 array expressions, parallel loops, lifetimes of objects) around the stages below. Kernels are scalar
 code on pointers: for them the other passes change nothing that reaches an object file. Invariant:
-the text is a pure function of the bytecode, the globals that it names and the types.
+the text is a pure function of the source, the globals that it names and the types.
 """
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from functools import cache
 from typing import Any, cast
 
-import numpy as np
 from llvmlite import ir
-from numba.core import bytecode, compiler, funcdesc, interpreter, types
+from numba.core import compiler, funcdesc, types
 from numba.core import ir as numba_ir
-from numba.core.analysis import dead_branch_prune
 from numba.core.codegen import CodeLibrary, CPUCodeLibrary
 from numba.core.cpu import CPUContext
 from numba.core.datamodel.models import OpaqueModel
@@ -25,13 +24,14 @@ from numba.core.ir_utils import build_definitions
 from numba.core.ssa import reconstruct_ssa
 from numba.core.target_extension import CPU, dispatcher_registry, target_override, target_registry
 from numba.core.targetconfig import ConfigStack
-from numba.core.transforms import canonicalize_cfg
-from numba.core.typed_passes import PreLowerStripPhis, type_inference_stage
+from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing import npydecl, templates
 from numba.core.typing.context import Context
 from numba.extending import register_model
 
-from flowc.codegen.cpu.numba_lowering import LOWERINGS, KernelLower, parts_of
+from flowc.codegen.cpu.numba_stages.inference import infer_types
+from flowc.codegen.cpu.numba_stages.lowering import LOWERINGS, KernelLower, parts_of
+from flowc.codegen.cpu.numba_stages.reader import read_definition
 from flowc.codegen.cpu.vector_interleave import mark_loops
 from flowc.codegen.llvm.shared_routines import KernelModule, SharedRoutine
 from flowc.dataclass import dataclass
@@ -172,13 +172,6 @@ class _CaptureLibrary(CPUCodeLibrary):
         self.shared = tuple(ir_module.shared.values())
 
 
-class _Interpreter(interpreter.Interpreter):
-    """Without the rewriting of `with`, `try` and displays of containers, which kernels have not."""
-
-    def post_process(self, peepholes: Any, func_ir: Any) -> Any:
-        return func_ir
-
-
 class _Target(CPU):
     """Numba's name for code that our contexts compile: intrinsics look for them by it."""
 
@@ -221,8 +214,11 @@ def contexts() -> tuple[Context, CPUContext]:
     return typing_context, compiler._make_subtarget(context, _flags())
 
 
-def lower(function: Any, arguments: tuple[Any, ...], name: str) -> Lowered:
-    """The module of one function that returns nothing. Raises Numba's errors.
+def lower(
+    function: Any, arguments: tuple[Any, ...], name: str, definition: ast.FunctionDef
+) -> Lowered:
+    """The module of one function that returns nothing, whose source is `definition`. Raises Numba's
+    errors.
 
     The caller holds Numba's lock: what is remembered for all kernels has none of its own.
     """
@@ -230,7 +226,7 @@ def lower(function: Any, arguments: tuple[Any, ...], name: str) -> Lowered:
     library = _CaptureLibrary(context.codegen(), name)
     with ConfigStack().enter(_flags().copy()), target_override(TARGET):
         typing_context.refresh()  # intrinsics that are new since the last function
-        kernel, typemap, calltypes = _typed(function, arguments)
+        kernel, typemap, calltypes = _typed(function, arguments, definition)
         described = funcdesc.PythonFunctionDescriptor.from_specialized_function(
             kernel, typemap, types.void, calltypes, mangler=context.mangler, inline=False,
             noalias=True, abi_tags=[],
@@ -240,70 +236,52 @@ def lower(function: Any, arguments: tuple[Any, ...], name: str) -> Lowered:
     return Lowered(library.captured, described.llvm_func_name, library.shared)
 
 
-def _typed(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+def _typed(
+    function: Any, arguments: tuple[Any, ...], definition: ast.FunctionDef
+) -> tuple[Any, Any, Any]:
     """Numba's IR of a function with the types of its variables and calls.
 
     A variable is typed as a whole where each of its values has the same type by itself. Where they
     differ, the values become variables of their own first, and keep their types. Branches that
-    constants decide are dropped: what is written for other types need not fit.
+    constants decide are not there: what is written for other types need not fit.
     """
-    kernel = _read(function)
-    if _names_numbers(function):
-        kernel._definitions = build_definitions(kernel.blocks)
-        dead_branch_prune(kernel, arguments)
-    return _typed_variables(kernel, arguments)
-
-
-def _names_numbers(function: Any) -> bool:
-    """Whether a function reads integers or booleans that are set where it is defined."""
-    named = (function.__globals__.get(name) for name in function.__code__.co_names)
-    return any(isinstance(x, bool | int | np.integer | np.bool_) for x in named)
-
-
-def _read(function: Any) -> Any:
-    identity = bytecode.FunctionIdentity.from_function(function)
-    kernel = _Interpreter(identity).interpret(bytecode.ByteCode(identity))
-    kernel.blocks = canonicalize_cfg(kernel.blocks)
-    return kernel
-
-
-def _typed_variables(kernel: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    typed = _types(kernel, arguments)
-    if not _all_alike(kernel, typed):
+    kernel = read_definition(function, definition)
+    typemap, calltypes = _types(kernel, arguments)
+    if not _all_alike(kernel, typemap, calltypes):
         kernel = reconstruct_ssa(kernel)
-        typed = _types(kernel, arguments)
+        typemap, calltypes = _types(kernel, arguments)
         kernel = PreLowerStripPhis()._strip_phi_nodes(kernel)
     kernel.generator_info = None
-    return kernel, typed.typemap, typed.calltypes
+    return kernel, typemap, calltypes
 
 
-def _types(kernel: Any, arguments: tuple[Any, ...]) -> Any:
+def _types(kernel: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
     kernel._definitions = build_definitions(kernel.blocks)
-    return type_inference_stage(*contexts(), kernel, arguments, types.void, {})
+    return infer_types(*contexts(), kernel, arguments)
 
 
-def _all_alike(kernel: Any, typed: Any) -> bool:
+def _all_alike(kernel: Any, typemap: Any, calltypes: Any) -> bool:
     """Whether every variable that is assigned more than once gets values of its own type only."""
     values: dict[str, list[Any]] = defaultdict(list)
     for block in kernel.blocks.values():
         for assign in block.find_insts(numba_ir.Assign):
             values[assign.target.name].append(assign.value)
     return all(
-        _value_type(value, typed) == typed.typemap[name]
+        _value_type(value, typemap, calltypes) == typemap[name]
         for name, found in values.items()
         if len(found) > 1
         for value in found
     )
 
 
-def _value_type(value: Any, typed: Any) -> Any:
+def _value_type(value: Any, typemap: Any, calltypes: Any) -> Any:
     """The type of the right side of an assignment, or None where it is not known by itself."""
     match value:
         case numba_ir.Var():
-            return types.unliteral(typed.typemap[value.name])
+            return types.unliteral(typemap[value.name])
         case numba_ir.Const():
             return contexts()[0].resolve_value_type(value.value)
-        case numba_ir.Expr() if value in typed.calltypes:
-            return types.unliteral(typed.calltypes[value].return_type)
+        case numba_ir.Expr() if value in calltypes:
+            return types.unliteral(calltypes[value].return_type)
         case _:
             return None

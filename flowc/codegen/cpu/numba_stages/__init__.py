@@ -1,0 +1,1 @@
+"""The stages of Numba that a kernel goes through: source, types, LLVM instructions."""
