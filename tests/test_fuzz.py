@@ -28,7 +28,7 @@ from flowc.ir.text.form import parse_computation
 from flowc.options import Options
 
 FIRST = int(os.environ.get("FLOWC_FUZZ_SEED", "0"))
-COUNT = int(os.environ.get("FLOWC_FUZZ", "32"))
+COUNT = int(os.environ.get("FLOWC_FUZZ", "24"))
 CASES = sorted((Path(__file__).resolve().parent / "fuzz_cases").glob("*.ir"))
 
 
