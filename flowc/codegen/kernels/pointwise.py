@@ -238,9 +238,21 @@ class _Pointwise:
             stretches = _stretches(self.extents[g], points, choices.most_parts)
             copies = bodies * len(stretches)
             nodes = copies * len(self.body.nodes)
+            if copies <= choices.most_bodies and nodes > choices.most_nodes:
+                nodes = bodies * sum(self._statements_of(g, *s) for s in stretches)
             if copies <= choices.most_bodies and nodes <= choices.most_nodes:
                 found[g], bodies = stretches, copies
         return found
+
+    def _statements_of(self, group: int, start: Dim, stop: Dim) -> int:
+        """How many statements compute an element in a stretch of a loop, in which conditions are
+        known: of a concatenation of many parts, only those of one."""
+        c = ClusterLowering(self.body, ())
+        chosen: list[Dim] = [symbol(f"{LOCAL}i{g}", e) for g, e in enumerate(self.extents)]
+        inside = symbol(f"{LOCAL}i{group}", stop - start) + start
+        chosen[group] = start if stop - start == 1 else inside
+        _store_all(c, self.body, [self._index(chosen)])
+        return sum(1 for _ in statements_within(c.nest.body))
 
     def _are_last_one_walk(self) -> bool:
         """Whether the loop around the last is split so that in each stretch both walk memory as one
