@@ -23,173 +23,48 @@ from flowc.codegen.kernels.builder import (
     LOCAL,
     both,
     compare,
-    has_local,
     int_name,
     int_number,
     int_op,
     int_sum,
-    linear_factors,
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, unravel
 from flowc.codegen.kernels.cost import body_cost
+from flowc.codegen.kernels.index_probe import (
+    IndexProbe,
+    index_of,
+    names_beside_addresses,
+    nonlinear_in,
+)
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import (
-    IndexSum,
-    Load,
     Name,
-    Statement,
-    Store,
-    expressions_of,
-    parts_of,
     statements_within,
 )
-from flowc.codegen.kernels.scalars import Condition
 from flowc.codegen.kernels.shared_tiles import SIDE, shared_tile
 from flowc.codegen.kernels.tile_loops import reads_memory, tile_loops
 from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import (
     Dim,
-    Expr,
     Symbol,
     ceildiv,
-    expression,
+    floordiv,
     is_nonnegative,
     maximum,
     product,
-    substitute,
     symbol,
-    symbols_of,
 )
 from flowc.ir.types import Dims
 
 SHORT_RUN = 1024  # elements: to begin a loop over more costs little beside it
+INTERLEAVED = (2, 4, 3)  # parts of channels that are looked for
 LEAST_SHARED = 16  # steps of a range that workers share
 
 
 def pointwise_launch(node: Node, body: Computation, target: Target) -> Launch:
     """The kernel of a cluster of elementwise ops and views."""
     return _Pointwise(node, body, target).launch()
-
-
-class _Probe:
-    """How accesses and conditions of a body depend on the index of the element that is computed.
-
-    `strides`: for each access the factor of every index. `tied`: indices that are used in any other
-    way than linearly in addresses. `conditions`: ranges that are asked for.
-    """
-
-    def __init__(self, body: Computation, choices: LoopChoices) -> None:
-        self.choices = choices
-        self.dims = body.results[0].dims
-        self.c = c = ClusterLowering(body, ())
-        index = tuple(
-            0 if size == 1 else symbol(_probe(d).name, size) for d, size in enumerate(self.dims)
-        )
-        _store_all(c, body, [index])
-        self.strides = [linear_factors(a) for a in c.addresses]
-        self.conditions: list[Condition] = c.k.conditions
-        self.tied = self._tied()
-
-    def _tied(self) -> set[Symbol]:
-        found = {Symbol(LOCAL + name) for name in names_beside_addresses(self.c.nest.body)}
-        return found.union(*map(_nonlinear, self.c.addresses))
-
-    def groups(self) -> list[list[int]]:
-        """Groups of adjacent dims (without those of size 1) that one loop can walk: a step of the
-        one is as far as all of the other in every access, and neither is tied."""
-        found: list[list[int]] = []
-        for d, size in enumerate(self.dims):
-            if size == 1:
-                continue
-            if found and self._mergeable(found[-1][-1], d):
-                found[-1].append(d)
-            else:
-                found.append([d])
-        return found
-
-    def _mergeable(self, a: int, b: int) -> bool:
-        x, y = _probe(a), _probe(b)
-        if x in self.tied or y in self.tied:
-            return False
-        return all(s.get(x, 0) == s.get(y, 0) * self.dims[b] for s in self.strides)
-
-    def tiled_with(self, groups: Sequence[Sequence[int]]) -> int | None:
-        """The group that walks a read without gaps where the last group steps over rows of it."""
-        if len(groups) < 2 or self._few(groups[-1]):
-            return None
-        last = _probe(groups[-1][-1])
-        # In stretches, where conditions are known, nothing is clamped.
-        clamped = self.c.clamped if self.choices.inner_loops else {}
-        for address in self.c.addresses:
-            strides = linear_factors(substitute(address, clamped))
-            if strides.get(last, 0) in (0, 1):
-                continue
-            for number, group in enumerate(groups[:-1]):
-                if strides.get(_probe(group[-1]), 0) == 1 and not self._few(group):
-                    return number
-        return None
-
-    def _few(self, group: Sequence[int]) -> bool:
-        size = product(self.dims[d] for d in group)
-        return isinstance(size, int) and size < self.choices.few
-
-    def split_points(self, dim: int) -> list[Dim]:
-        """Where along a dim the truth of conditions may change."""
-        found: list[Dim] = []
-        for value, low, high in self.conditions:
-            # Within a stretch in which an outer condition holds, nothing is clamped.
-            factor, rest = _on_one_index(substitute(value, self.c.clamped), _probe(dim))
-            for limit in (low, high):
-                if factor == 1:
-                    found.append(limit - rest)
-                elif factor == -1:
-                    found.append(rest - limit + 1)
-                elif factor > 1:
-                    found.append(ceildiv(limit - rest, factor))
-        return list(dict.fromkeys(p for p in found if not has_local(p)))
-
-
-def names_beside_addresses(body: Sequence[Statement]) -> set[str]:
-    """The names that stand anywhere but in the indices of loads and stores."""
-    found: set[str] = set()
-    for statement in statements_within(body):
-        for value in expressions_of(statement):
-            addresses = {id(statement.index)} if isinstance(statement, Store) else set[int]()
-            for part in parts_of(value):
-                match part:
-                    case Load(index=index):
-                        addresses.add(id(index))
-                    case Name(name=name) if id(part) not in addresses:
-                        found.add(name)
-                    case IndexSum(terms=terms) if id(part) not in addresses:
-                        found.update(name for _, names in terms for name in names)
-                    case _:
-                        pass
-    return found
-
-
-def _probe(dim: int) -> Symbol:
-    return Symbol(f"{LOCAL}a{dim}")
-
-
-def _nonlinear(address: Dim) -> set[Symbol]:
-    found: set[Symbol] = set()
-    for monomial, _ in address.terms if isinstance(address, Expr) else ():
-        local = [a for a in monomial if has_local(expression(a))]
-        if len(local) != 1 or not isinstance(local[0], Symbol):
-            found.update(symbols_of(*map(expression, local)))
-    return found
-
-
-def _on_one_index(value: Dim, index: Symbol) -> tuple[int, Dim]:
-    """(factor, rest) where `value == factor*index + rest`, rest without indices; else (0, 0)."""
-    factor = linear_factors(value).get(index, 0)
-    if not isinstance(factor, int) or factor == 0:
-        return 0, 0
-    rest = value - expression(index) * factor
-    return (0, 0) if has_local(rest) else (factor, rest)
 
 
 def _stretches(extent: Dim, points: Sequence[Dim], most: int) -> list[tuple[Dim, Dim]]:
@@ -215,19 +90,22 @@ class _Pointwise:
         self.choices = target.choices
         self.body = body
         self.dims = body.results[0].dims
-        probe = _Probe(body, self.choices)
+        probe = IndexProbe(body, self.choices)
         self.groups = probe.groups()
         self.extents = [product(self.dims[d] for d in g) for g in self.groups]
         self.last = len(self.groups) - 1
         self.tiled = probe.tiled_with(self.groups)
         self.parts = self._parts(probe)
+        self.is_last_tied = bool(self.groups) and index_of(self.groups[-1][-1]) in probe.tied
         if self.tiled is None and self._are_last_one_walk():
             self._join_last()
+        elif self.tiled is None:
+            self._join_interleaved()
         self.c = ClusterLowering(body, node.inputs, self.choices.tells_places)
         self.cost = body_cost(body)
         self.scratch: Dim = 0
 
-    def _parts(self, probe: _Probe) -> list[list[tuple[Dim, Dim]]]:
+    def _parts(self, probe: IndexProbe) -> list[list[tuple[Dim, Dim]]]:
         """The stretches of every loop: inner loops are split first, while copies are few."""
         found: list[list[tuple[Dim, Dim]]] = [[(0, e)] for e in self.extents]
         bodies, choices = 1, self.choices
@@ -243,6 +121,39 @@ class _Pointwise:
             if copies <= choices.most_bodies and nodes <= choices.most_nodes:
                 found[g], bodies = stretches, copies
         return found
+
+    def _join_interleaved(self) -> None:
+        """The last loop, over a few parts, and the one around it become one, if what each of the
+        parts reads has no gaps: neighbours of its steps are the parts."""
+        if len(self.groups) < 3 or self.extents[-1] not in INTERLEAVED:
+            return
+        if not self.choices.inner_loops or any(len(p) > 1 for p in self.parts[-2:]):
+            return
+        before = self.parts[-2:], self.groups[-2:], self.extents[-2:]
+        self._join_last()
+        if self._is_linear(0, self.extents[-1], int(before[2][1])):
+            self.is_last_tied = True
+            return
+        self.parts[-1:], self.groups[-1:], self.extents[-1:] = before
+        self.last += 1
+
+    def _neighbours_in(self, start: Dim, stop: Dim) -> int:
+        """How many neighbours a step of a stretch of the last loop computes: as many as the parts
+        of channels that are interleaved, where each part is then read without gaps; else 1."""
+        count = stop - start
+        if not self.is_last_tied or not isinstance(count, int):
+            return 1
+        possible = (n for n in (1, *INTERLEAVED) if count % n == 0 and count > n)
+        return next((n for n in possible if self._is_linear(start, stop, n)), 1)
+
+    def _is_linear(self, start: Dim, stop: Dim, neighbours: int) -> bool:
+        """Whether what a step computes is read and written at addresses that are linear in it."""
+        c = ClusterLowering(self.body, ())
+        chosen: list[Dim] = [symbol(f"{LOCAL}o{g}", e) for g, e in enumerate(self.extents[:-1])]
+        step = symbol(f"{LOCAL}i", floordiv(stop - start, neighbours)) * neighbours + start
+        _store_all(c, self.body, [self._index([*chosen, step + n]) for n in range(neighbours)])
+        tied = {Symbol(LOCAL + name) for name in names_beside_addresses(c.nest.body)}
+        return Symbol(f"{LOCAL}i") not in tied.union(*map(nonlinear_in, c.addresses))
 
     def _statements_of(self, group: int, start: Dim, stop: Dim) -> int:
         """How many statements compute an element in a stretch of a loop, in which conditions are
@@ -278,7 +189,7 @@ class _Pointwise:
         groups = [*self.groups[:-2], self.groups[-2] + self.groups[-1]]
         _store_all(c, self.body, [_full_index(self.dims, groups, [*around, place + start * inner])])
         tied = {Symbol(LOCAL + name) for name in names_beside_addresses(c.nest.body)}
-        return Symbol(f"{LOCAL}i") not in tied.union(*map(_nonlinear, c.addresses))
+        return Symbol(f"{LOCAL}i") not in tied.union(*map(nonlinear_in, c.addresses))
 
     def _join_last(self) -> None:
         """The last two loops become one."""
@@ -405,6 +316,13 @@ class _Pointwise:
         count = stop - start
         if count == 1:
             self._store([*chosen, start])
+            return
+        neighbours = self._neighbours_in(start, stop)
+        if neighbours > 1:
+            steps = floordiv(count, neighbours)
+            with nest.loop(f"i{self.last}", int_number(0), nest.size(steps)):
+                first = symbol(f"{LOCAL}i{self.last}", steps) * neighbours + start
+                self._store_neighbours(chosen, first, neighbours)
             return
         with nest.loop(f"i{self.last}", int_number(0), nest.size(count)):
             self._store([*chosen, symbol(f"{LOCAL}i{self.last}", count) + start])
