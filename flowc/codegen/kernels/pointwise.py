@@ -19,6 +19,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd, prod
 
+from flowc.codegen.kernels.access_probe import (
+    AccessProbe,
+    element_index,
+    names_beside_addresses,
+    nonlinear_locals,
+    store_all,
+)
 from flowc.codegen.kernels.builder import (
     LOCAL,
     both,
@@ -28,16 +35,11 @@ from flowc.codegen.kernels.builder import (
     int_op,
     int_sum,
 )
-from flowc.codegen.kernels.cluster import ClusterLowering, unravel
+from flowc.codegen.kernels.cluster import ClusterLowering
 from flowc.codegen.kernels.cost import body_cost
-from flowc.codegen.kernels.index_probe import (
-    IndexProbe,
-    index_of,
-    names_beside_addresses,
-    nonlinear_in,
-)
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import (
+    Index,
     Name,
     statements_within,
 )
@@ -55,11 +57,11 @@ from flowc.ir.dims import (
     product,
     symbol,
 )
-from flowc.ir.types import Dims
 
 SHORT_RUN = 1024  # elements: to begin a loop over more costs little beside it
 INTERLEAVED = (2, 4, 3)  # parts of channels that are looked for
 LEAST_SHARED = 16  # steps of a range that workers share
+LEAST_TILES = 4  # side by side, that follow each other
 
 
 def pointwise_launch(node: Node, body: Computation, target: Target) -> Launch:
@@ -90,13 +92,13 @@ class _Pointwise:
         self.choices = target.choices
         self.body = body
         self.dims = body.results[0].dims
-        probe = IndexProbe(body, self.choices)
+        probe = AccessProbe(body, self.choices)
         self.groups = probe.groups()
         self.extents = [product(self.dims[d] for d in g) for g in self.groups]
         self.last = len(self.groups) - 1
         self.tiled = probe.tiled_with(self.groups)
         self.parts = self._parts(probe)
-        self.is_last_tied = bool(self.groups) and index_of(self.groups[-1][-1]) in probe.tied
+        self.is_last_tied = bool(self.groups) and probe.is_tied(self.groups[-1][-1])
         if self.tiled is None and self._are_last_one_walk():
             self._join_last()
         elif self.tiled is None:
@@ -104,8 +106,9 @@ class _Pointwise:
         self.c = ClusterLowering(body, node.inputs, self.choices.tells_places)
         self.cost = body_cost(body)
         self.scratch: Dim = 0
+        self.tile_columns: Dim = self.extents[-1] if self.extents else 1
 
-    def _parts(self, probe: IndexProbe) -> list[list[tuple[Dim, Dim]]]:
+    def _parts(self, probe: AccessProbe) -> list[list[tuple[Dim, Dim]]]:
         """The stretches of every loop: inner loops are split first, while copies are few."""
         found: list[list[tuple[Dim, Dim]]] = [[(0, e)] for e in self.extents]
         bodies, choices = 1, self.choices
@@ -151,9 +154,9 @@ class _Pointwise:
         c = ClusterLowering(self.body, ())
         chosen: list[Dim] = [symbol(f"{LOCAL}o{g}", e) for g, e in enumerate(self.extents[:-1])]
         step = symbol(f"{LOCAL}i", floordiv(stop - start, neighbours)) * neighbours + start
-        _store_all(c, self.body, [self._index([*chosen, step + n]) for n in range(neighbours)])
+        store_all(c, self.body, [self._index([*chosen, step + n]) for n in range(neighbours)])
         tied = {Symbol(LOCAL + name) for name in names_beside_addresses(c.nest.body)}
-        return Symbol(f"{LOCAL}i") not in tied.union(*map(nonlinear_in, c.addresses))
+        return Symbol(f"{LOCAL}i") not in tied.union(*map(nonlinear_locals, c.addresses))
 
     def _statements_of(self, group: int, start: Dim, stop: Dim) -> int:
         """How many statements compute an element in a stretch of a loop, in which conditions are
@@ -162,7 +165,7 @@ class _Pointwise:
         chosen: list[Dim] = [symbol(f"{LOCAL}i{g}", e) for g, e in enumerate(self.extents)]
         inside = symbol(f"{LOCAL}i{group}", stop - start) + start
         chosen[group] = start if stop - start == 1 else inside
-        _store_all(c, self.body, [self._index(chosen)])
+        store_all(c, self.body, [self._index(chosen)])
         return sum(1 for _ in statements_within(c.nest.body))
 
     def _are_last_one_walk(self) -> bool:
@@ -187,9 +190,11 @@ class _Pointwise:
         place = symbol(f"{LOCAL}i", (stop - start) * inner)
         around = [symbol(f"{LOCAL}o{g}", e) for g, e in enumerate(self.extents[:-2])]
         groups = [*self.groups[:-2], self.groups[-2] + self.groups[-1]]
-        _store_all(c, self.body, [_full_index(self.dims, groups, [*around, place + start * inner])])
+        store_all(
+            c, self.body, [element_index(self.dims, groups, [*around, place + start * inner])]
+        )
         tied = {Symbol(LOCAL + name) for name in names_beside_addresses(c.nest.body)}
-        return Symbol(f"{LOCAL}i") not in tied.union(*map(nonlinear_in, c.addresses))
+        return Symbol(f"{LOCAL}i") not in tied.union(*map(nonlinear_locals, c.addresses))
 
     def _join_last(self) -> None:
         """The last two loops become one."""
@@ -214,13 +219,28 @@ class _Pointwise:
         inner = extents[-1]
         if self.tiled is not None:
             rows = self.choices.tile_rows
-            inner = inner * rows
             outer[self.tiled] = ceildiv(outer[self.tiled], rows)
+            self.tile_columns = self._columns_of_block(product(outer))
+            if self.tile_columns != inner:
+                outer.append(ceildiv(inner, self.tile_columns))
+            inner = self.tile_columns * rows
         with nest.loop("p", int_name("begin"), int_name("end")):
             split_flat(c, outer, "i")
             self._nest(0, [])
         share = self.choices.grain(cost, inner)
         return c.launch(target, outputs, product(outer), share, self.scratch, self.node)
+
+    def _columns_of_block(self, blocks: Dim) -> Dim:
+        """Columns of tiles that follow each other: all, unless so few blocks of rows would leave
+        threads idle that the work is worth."""
+        columns, choices = self.extents[-1], self.choices
+        if not isinstance(columns, int) or not isinstance(blocks, int) or blocks >= LEAST_SHARED:
+            return columns
+        elements = blocks * choices.tile_rows * columns
+        chunks = int(elements * self.cost.element / choices.chunk_nanoseconds)
+        steps = max(1, min(-(-LEAST_SHARED // blocks), chunks))
+        tiles = max(LEAST_TILES, -(-columns // steps // choices.tile_side))
+        return min(columns, tiles * choices.tile_side)
 
     def _launch_of_elements(self) -> Launch:
         """Every step of the shared range is one element, or a few that are neighbours in memory."""
@@ -246,7 +266,7 @@ class _Pointwise:
         return c.launch(self.target, self.node.outputs, product(extents), 1, 0, self.node)
 
     def _launch_of_tiles(self) -> Launch:
-        """Every step of the shared range is a tile that the lanes of a block turn."""
+        """Every step of the shared range is a tile that the lanes of a block transpose."""
         c, extents, number, last = self.c, self.extents, self.tiled, self.last
         assert number is not None
         tiles = [ceildiv(e, SIDE) if g in (number, last) else e for g, e in enumerate(extents)]
@@ -270,13 +290,13 @@ class _Pointwise:
         """All of them are computed before the first is stored, so that one instruction loads or
         stores them all."""
         indices = [self._index([*chosen, first + i]) for i in range(count)]
-        _store_all(self.c, self.body, indices)
+        store_all(self.c, self.body, indices)
 
     def _store(self, chosen: Sequence[Dim], c: ClusterLowering | None = None) -> None:
-        _store_all(c or self.c, self.body, [self._index(chosen)])
+        store_all(c or self.c, self.body, [self._index(chosen)])
 
     def _index(self, chosen: Sequence[Dim]) -> tuple[Dim, ...]:
-        return _full_index(self.dims, self.groups, chosen)
+        return element_index(self.dims, self.groups, chosen)
 
     def _shared_loop(self) -> None:
         """The one loop is the range that workers share: each stretch meets it."""
@@ -334,7 +354,7 @@ class _Pointwise:
 
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
         """Tiles of group `number` and the last; the indices of groups between are set before. What
-        reads no memory is not turned: neither tiles nor stretches of its rows gain anything."""
+        reads no memory is not transposed: neither tiles nor stretches of its rows gain anything."""
         between = [symbol(f"{LOCAL}i{g}", self.extents[g]) for g in range(number + 1, self.last)]
 
         def store(c: ClusterLowering, row: Dim, column: Dim) -> None:
@@ -343,28 +363,23 @@ class _Pointwise:
         sizes, stretches = (self.extents[number], self.extents[-1]), self.parts[number]
         if not reads_memory(ClusterLowering(self.body, ()), *sizes, store):
             stretches = [(0, sizes[0])]
+        columns = self._columns_of_tiles()
         for rows in stretches:
-            probe = ClusterLowering(self.body, ())
-            used = tile_loops(self.c, probe, f"i{number}", rows, sizes[1], store, self.choices)
+            probe, block = ClusterLowering(self.body, ()), f"i{number}"
+            used = tile_loops(self.c, probe, block, rows, sizes[1], columns, store, self.choices)
             self.scratch = maximum(self.scratch, used)
 
-
-def _store_all(c: ClusterLowering, body: Computation, indices: Sequence[tuple[Dim, ...]]) -> None:
-    scalars = [[c.element(v, index) for index in indices] for v in body.results]
-    for value, of_value in zip(body.results, scalars):
-        for index, x in zip(indices, of_value):
-            c.store(value, index, x)
-
-
-def _full_index(
-    dims: Dims, groups: Sequence[Sequence[int]], chosen: Sequence[Dim]
-) -> tuple[Dim, ...]:
-    """The index in all dims, of those in the groups."""
-    index: list[Dim] = [0] * len(dims)
-    for group, s in zip(groups, chosen):
-        for d, i in zip(group, unravel(s, tuple(dims[d] for d in group))):
-            index[d] = i
-    return tuple(index)
+    def _columns_of_tiles(self) -> tuple[Index, Index]:
+        """The first column of the block that a step of the shared range walks, and the one behind
+        its last."""
+        nest, columns, block = self.c.nest, self.extents[-1], self.tile_columns
+        if block == columns:
+            return int_number(0), nest.size(columns)
+        assert isinstance(block, int)
+        first = nest.named("beginning", int_sum((block, f"i{self.last}")))
+        end = nest.declare("ending", int_sum("beginning", block))
+        nest.assign("ending", int_op("smaller", end, nest.size(columns)))
+        return first, end
 
 
 def split_flat(c: ClusterLowering, extents: Sequence[Dim], prefix: str) -> None:

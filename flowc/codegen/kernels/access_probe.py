@@ -1,8 +1,7 @@
-"""How accesses and conditions of a cluster depend on the index of the element that is computed.
+"""How a cluster's accesses and conditions depend on the index of the element that is computed.
 
-In: the body of a cluster without reductions. Out: an `IndexProbe`, which lowers it once for that,
-and tells which loops may be one, which are tiled and where they are split. Invariant: what is said
-of an index holds for all values that it takes.
+In: a body of elementwise ops and views. Out: an `AccessProbe`, from a lowering that is thrown away:
+which adjacent dims one loop can walk, where conditions change, what is worth tiles.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowc.codegen.kernels.builder import LOCAL, has_local, linear_factors
-from flowc.codegen.kernels.cluster import ClusterLowering
+from flowc.codegen.kernels.cluster import ClusterLowering, unravel
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import (
     IndexSum,
@@ -35,9 +34,10 @@ from flowc.ir.dims import (
     symbol,
     symbols_of,
 )
+from flowc.ir.types import Dims
 
 
-class IndexProbe:
+class AccessProbe:
     """How accesses and conditions of a body depend on the index of the element that is computed.
 
     `strides`: for each access the factor of every index. `tied`: indices that are used in any other
@@ -49,17 +49,19 @@ class IndexProbe:
         self.dims = body.results[0].dims
         self.c = c = ClusterLowering(body, ())
         index = tuple(
-            0 if size == 1 else symbol(index_of(d).name, size) for d, size in enumerate(self.dims)
+            0 if size == 1 else symbol(_probe(d).name, size) for d, size in enumerate(self.dims)
         )
-        for value, x in [(v, c.element(v, index)) for v in body.results]:
-            c.store(value, index, x)
+        store_all(c, body, [index])
         self.strides = [linear_factors(a) for a in c.addresses]
         self.conditions: list[Condition] = c.k.conditions
         self.tied = self._tied()
 
     def _tied(self) -> set[Symbol]:
         found = {Symbol(LOCAL + name) for name in names_beside_addresses(self.c.nest.body)}
-        return found.union(*map(nonlinear_in, self.c.addresses))
+        return found.union(*map(nonlinear_locals, self.c.addresses))
+
+    def is_tied(self, dim: int) -> bool:
+        return _probe(dim) in self.tied
 
     def groups(self) -> list[list[int]]:
         """Groups of adjacent dims (without those of size 1) that one loop can walk: a step of the
@@ -75,7 +77,7 @@ class IndexProbe:
         return found
 
     def _mergeable(self, a: int, b: int) -> bool:
-        x, y = index_of(a), index_of(b)
+        x, y = _probe(a), _probe(b)
         if x in self.tied or y in self.tied:
             return False
         return all(s.get(x, 0) == s.get(y, 0) * self.dims[b] for s in self.strides)
@@ -84,7 +86,7 @@ class IndexProbe:
         """The group that walks a read without gaps where the last group steps over rows of it."""
         if len(groups) < 2 or self._few(groups[-1]):
             return None
-        last = index_of(groups[-1][-1])
+        last = _probe(groups[-1][-1])
         # In stretches, where conditions are known, nothing is clamped.
         clamped = self.c.clamped if self.choices.inner_loops else {}
         for address in self.c.addresses:
@@ -92,7 +94,7 @@ class IndexProbe:
             if strides.get(last, 0) in (0, 1):
                 continue
             for number, group in enumerate(groups[:-1]):
-                if strides.get(index_of(group[-1]), 0) == 1 and not self._few(group):
+                if strides.get(_probe(group[-1]), 0) == 1 and not self._few(group):
                     return number
         return None
 
@@ -105,7 +107,7 @@ class IndexProbe:
         found: list[Dim] = []
         for value, low, high in self.conditions:
             # Within a stretch in which an outer condition holds, nothing is clamped.
-            factor, rest = _on_one_index(substitute(value, self.c.clamped), index_of(dim))
+            factor, rest = _on_one_index(substitute(value, self.c.clamped), _probe(dim))
             for limit in (low, high):
                 if factor == 1:
                     found.append(limit - rest)
@@ -135,13 +137,11 @@ def names_beside_addresses(body: Sequence[Statement]) -> set[str]:
     return found
 
 
-def index_of(dim: int) -> Symbol:
-    """The index of a dim, as a probe names it."""
+def _probe(dim: int) -> Symbol:
     return Symbol(f"{LOCAL}a{dim}")
 
 
-def nonlinear_in(address: Dim) -> set[Symbol]:
-    """The indices that an address does not follow in equal steps."""
+def nonlinear_locals(address: Dim) -> set[Symbol]:
     found: set[Symbol] = set()
     for monomial, _ in address.terms if isinstance(address, Expr) else ():
         local = [a for a in monomial if has_local(expression(a))]
@@ -157,3 +157,21 @@ def _on_one_index(value: Dim, index: Symbol) -> tuple[int, Dim]:
         return 0, 0
     rest = value - expression(index) * factor
     return (0, 0) if has_local(rest) else (factor, rest)
+
+
+def store_all(c: ClusterLowering, body: Computation, indices: Sequence[tuple[Dim, ...]]) -> None:
+    scalars = [[c.element(v, index) for index in indices] for v in body.results]
+    for value, of_value in zip(body.results, scalars):
+        for index, x in zip(indices, of_value):
+            c.store(value, index, x)
+
+
+def element_index(
+    dims: Dims, groups: Sequence[Sequence[int]], chosen: Sequence[Dim]
+) -> tuple[Dim, ...]:
+    """The index in all dims, of those in the groups."""
+    index: list[Dim] = [0] * len(dims)
+    for group, s in zip(groups, chosen):
+        for d, i in zip(group, unravel(s, tuple(dims[d] for d in group))):
+            index[d] = i
+    return tuple(index)
