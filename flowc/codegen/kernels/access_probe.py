@@ -60,6 +60,9 @@ class AccessProbe:
         found = {Symbol(LOCAL + name) for name in names_beside_addresses(self.c.nest.body)}
         return found.union(*map(nonlinear_locals, self.c.addresses))
 
+    def is_tied(self, dim: int) -> bool:
+        return _probe(dim) in self.tied
+
     def groups(self) -> list[list[int]]:
         """Groups of adjacent dims (without those of size 1) that one loop can walk: a step of the
         one is as far as all of the other in every access, and neither is tied."""

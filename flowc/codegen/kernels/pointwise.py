@@ -41,6 +41,7 @@ from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import (
     Index,
     Name,
+    statements_within,
 )
 from flowc.codegen.kernels.shared_tiles import SIDE, shared_tile
 from flowc.codegen.kernels.tile_loops import reads_memory, tile_loops
@@ -50,6 +51,7 @@ from flowc.ir.dims import (
     Dim,
     Symbol,
     ceildiv,
+    floordiv,
     is_nonnegative,
     maximum,
     product,
@@ -57,6 +59,7 @@ from flowc.ir.dims import (
 )
 
 SHORT_RUN = 1024  # elements: to begin a loop over more costs little beside it
+INTERLEAVED = (2, 4, 3)  # parts of channels that are looked for
 LEAST_SHARED = 16  # steps of a range that workers share
 LEAST_TILES = 4  # side by side, that follow each other
 
@@ -95,8 +98,11 @@ class _Pointwise:
         self.last = len(self.groups) - 1
         self.tiled = probe.tiled_with(self.groups)
         self.parts = self._parts(probe)
+        self.is_last_tied = bool(self.groups) and probe.is_tied(self.groups[-1][-1])
         if self.tiled is None and self._are_last_one_walk():
             self._join_last()
+        elif self.tiled is None:
+            self._join_interleaved()
         self.c = ClusterLowering(body, node.inputs, self.choices.tells_places)
         self.cost = body_cost(body)
         self.scratch: Dim = 0
@@ -113,9 +119,54 @@ class _Pointwise:
             stretches = _stretches(self.extents[g], points, choices.most_parts)
             copies = bodies * len(stretches)
             nodes = copies * len(self.body.nodes)
+            if copies <= choices.most_bodies and nodes > choices.most_nodes:
+                nodes = bodies * sum(self._statements_of(g, *s) for s in stretches)
             if copies <= choices.most_bodies and nodes <= choices.most_nodes:
                 found[g], bodies = stretches, copies
         return found
+
+    def _join_interleaved(self) -> None:
+        """The last loop, over a few parts, and the one around it become one, if what each of the
+        parts reads has no gaps: neighbours of its steps are the parts."""
+        if len(self.groups) < 3 or self.extents[-1] not in INTERLEAVED:
+            return
+        if not self.choices.inner_loops or any(len(p) > 1 for p in self.parts[-2:]):
+            return
+        before = self.parts[-2:], self.groups[-2:], self.extents[-2:]
+        self._join_last()
+        if self._is_linear(0, self.extents[-1], int(before[2][1])):
+            self.is_last_tied = True
+            return
+        self.parts[-1:], self.groups[-1:], self.extents[-1:] = before
+        self.last += 1
+
+    def _neighbours_in(self, start: Dim, stop: Dim) -> int:
+        """How many neighbours a step of a stretch of the last loop computes: as many as the parts
+        of channels that are interleaved, where each part is then read without gaps; else 1."""
+        count = stop - start
+        if not self.is_last_tied or not isinstance(count, int):
+            return 1
+        possible = (n for n in (1, *INTERLEAVED) if count % n == 0 and count > n)
+        return next((n for n in possible if self._is_linear(start, stop, n)), 1)
+
+    def _is_linear(self, start: Dim, stop: Dim, neighbours: int) -> bool:
+        """Whether what a step computes is read and written at addresses that are linear in it."""
+        c = ClusterLowering(self.body, ())
+        chosen: list[Dim] = [symbol(f"{LOCAL}o{g}", e) for g, e in enumerate(self.extents[:-1])]
+        step = symbol(f"{LOCAL}i", floordiv(stop - start, neighbours)) * neighbours + start
+        store_all(c, self.body, [self._index([*chosen, step + n]) for n in range(neighbours)])
+        tied = {Symbol(LOCAL + name) for name in names_beside_addresses(c.nest.body)}
+        return Symbol(f"{LOCAL}i") not in tied.union(*map(nonlinear_locals, c.addresses))
+
+    def _statements_of(self, group: int, start: Dim, stop: Dim) -> int:
+        """How many statements compute an element in a stretch of a loop, in which conditions are
+        known: of a concatenation of many parts, only those of one."""
+        c = ClusterLowering(self.body, ())
+        chosen: list[Dim] = [symbol(f"{LOCAL}i{g}", e) for g, e in enumerate(self.extents)]
+        inside = symbol(f"{LOCAL}i{group}", stop - start) + start
+        chosen[group] = start if stop - start == 1 else inside
+        store_all(c, self.body, [self._index(chosen)])
+        return sum(1 for _ in statements_within(c.nest.body))
 
     def _are_last_one_walk(self) -> bool:
         """Whether the loop around the last is split so that in each stretch both walk memory as one
@@ -285,6 +336,13 @@ class _Pointwise:
         count = stop - start
         if count == 1:
             self._store([*chosen, start])
+            return
+        neighbours = self._neighbours_in(start, stop)
+        if neighbours > 1:
+            steps = floordiv(count, neighbours)
+            with nest.loop(f"i{self.last}", int_number(0), nest.size(steps)):
+                first = symbol(f"{LOCAL}i{self.last}", steps) * neighbours + start
+                self._store_neighbours(chosen, first, neighbours)
             return
         with nest.loop(f"i{self.last}", int_number(0), nest.size(count)):
             self._store([*chosen, symbol(f"{LOCAL}i{self.last}", count) + start])

@@ -32,6 +32,7 @@ from flowc.ir.lowering import (
 from flowc.ir.rewrite import size_sources
 from flowc.ir.traversal import reachable
 from flowc.ir.types import Dims
+from flowc.passes.analysis.joined_views import joins, shuffles_joined
 
 NODE_LIMIT = 64  # nodes in one cluster: bounds compile time and the depth of expressions
 BUFFER_LIMIT = 28  # pointers of one kernel
@@ -92,6 +93,7 @@ class Grouping:
         self.floating: set[Node] = set()
         self.repeats: dict[Node, int] = {}  # of floating nodes: how often each is computed
         self.depth: dict[Node, int] = {}  # of floating nodes: how many stand in a row
+        self.joined: set[Node] = set()  # floating nodes that end in a view of several values
         self.walked: dict[
             Node, Dim
         ] = {}  # of floating nodes: elements of the largest loop they end in
@@ -126,11 +128,16 @@ class Grouping:
             depth = 1 + max(self.depth.get(u, 0) for u in readers)
             if repeats > REPEAT_LIMIT or depth > DEPTH_LIMIT:
                 continue
+            is_joined = any(u in self.joined or joins(u) for u in readers)
+            if is_joined and shuffles_joined(node):
+                continue
             if (isinstance(lowering, View) and self._cheap_view(node, readers)) or (
                 isinstance(lowering, Elementwise) and self._cheap_elementwise(node, readers)
             ):
                 self.floating.add(node)
                 self.repeats[node], self.depth[node] = repeats, depth
+                if is_joined:
+                    self.joined.add(node)
                 self.walked[node] = reduce(maximum, map(self._walked_by, readers))
 
     def _absorbs(self, reader: Node) -> bool:

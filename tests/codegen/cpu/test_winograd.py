@@ -21,7 +21,7 @@ from flowc.cli.entry import run_command_line
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import tile_shape
-from flowc.codegen.cpu.winograd.choice import winograd_for
+from flowc.codegen.cpu.winograd.choice import least_pixels, winograd_for
 from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
 from flowc.codegen.cpu.winograd.transforms import Winograd, WinogradAxis
 from flowc.codegen.program import launches_of
@@ -279,6 +279,15 @@ def chosen(
     return spec and max(spec.winograd.h.outputs, spec.winograd.w.outputs)
 
 
+def least(channels: int, *dims: Dim, window: tuple[int, int] = (3, 3)) -> int:
+    """Of how many pixels of images of these dims on the chosen tiles are used."""
+    weights = Builder().parameter("w", tensor_type(dtypes.f32, (*window, channels, channels)))
+    layer = Convolution((1, 1), (1, 1), SAME), weights, (*dims, channels), shape_for(512)
+    spec = winograd_for(*layer)
+    assert spec is not None
+    return least_pixels(spec, *layer)
+
+
 # Layers of ResNet-50, DenseNet, VGG and Inception; few channels, tiny maps, channels that do not
 # fill vectors or only half ones, sizes that are not known.
 CHOICES = [
@@ -307,7 +316,9 @@ CHOICES = [
     ((512, 24, 38), 4),
     ((3, 64, 224), None),
     ((0, 32, 56), None),
-    ((64, 64, symbol("height")), None),
+    ((64, 64, symbol("height")), 4),
+    ((512, 512, symbol("height")), 4),
+    ((64, 60, symbol("height")), None),
 ]
 
 
@@ -327,11 +338,22 @@ def test_choices() -> None:
     assert chosen(256, 256, 14, batch=symbol("batch")) == 2
 
 
-def network(batch: Dim = 1) -> Computation:
+def test_few_pixels_of_images_whose_size_the_run_knows_are_computed_directly() -> None:
+    height, width = symbol("height"), symbol("width")
+    assert least(64, 1, 56, 56) == least(64, symbol("batch"), 56, 56) == 0
+    for dims in ((1, height, width), (symbol("batch"), height, width)):
+        assert [least(c, *dims) for c in (64, 256, 512)] == [11 * 11] * 3
+    assert least(256, 1, height, 28) == 4 * 28
+    assert least(64, 1, 1, width, window=(1, 3)) == 76
+    # All images together have so many.
+    assert least(256, 8, height, width) == 8 * 6 * 6
+
+
+def network(batch: Dim = 1, side: Dim = 28) -> Computation:
     """ReLU of a convolution, to which a residual is added."""
     x, w = layer(1, 28, 28, 64, 64)
     b = Builder()
-    given = b.parameter("x", tensor_type(dtypes.f32, (batch, *x.shape[1:])))
+    given = b.parameter("x", tensor_type(dtypes.f32, (batch, side, side, x.shape[-1])))
     attrs = {"strides": (1, 1, 1, 1), "padding": "SAME"}
     y = b.emit(op_named("conv2d"), [given, b.const(w)], attrs).output
     y = b.emit(op_named("add"), [y, given], {}).output
@@ -367,6 +389,32 @@ def test_a_network_is_as_near_as_its_error_says(batch: Dim) -> None:
         (found[exact],) = run([x])
         np.testing.assert_allclose(found[exact], right, rtol=0, atol=8e-6 * right.max())
     assert found[False].tobytes() != found[True].tobytes()
+
+
+def test_images_of_any_size() -> None:
+    """One program has both algorithms. What is not finite shows which one ran: tiles spread it
+    over all of their pixels."""
+    report = Report()
+    c = network(symbol("batch"), symbol("side"))
+    compile_computation(c, Options(), plain_spec(c), report=report)
+    assert report.fused is not None
+    (launches,) = launches_of(report.fused, target_named("x86-64-v4")).values()
+    assert [x.kernel.entry for x in launches] == ["conv", "winograd"]
+    run = {t: load_executable(c, Options(), plain_spec(c), threads=t).run for t in (1, 2)}
+    w = layer(1, 28, 28, 64, 64)[1]
+    for batch, side, in_tiles in (
+        (1, 1, False), (1, 10, False), (1, 11, True), (3, 6, False), (3, 7, True), (2, 37, True),
+        (0, 9, False), (1, 28, True),
+    ):  # fmt: skip
+        x = layer(batch, side, side, 64, 64)[0] if batch else np.zeros((0, side, side, 64), "f4")
+        right = np.maximum(expected(x, w, SAME) + x, 0) if batch else x
+        found = [run[threads]([x])[0] for threads in (1, 2)]
+        assert found[0].tobytes() == found[1].tobytes()
+        np.testing.assert_allclose(found[0], right, rtol=0, atol=8e-6 * right.max(initial=1))
+        if batch and side > 4:
+            x[0, 0, 0, 5] = np.inf
+            (y,) = run[1]([x])
+            assert np.isfinite(y[0, 3, 3]).all() == (not in_tiles)
 
 
 def test_what_is_not_finite_spreads_over_its_tile_and_no_further() -> None:

@@ -144,6 +144,74 @@ def test_a_concatenation_that_grows_has_no_conditions_inside_its_loops(axis: int
     assert not any(" else " in loop for loop in innermost_loops(source))
 
 
+def test_each_of_many_gathered_parts_has_a_loop() -> None:
+    """Such as the rows of a table that a recommender stacks: 20 nodes whose copies would be 400."""
+    rng = np.random.default_rng(5)
+    rows = [rng.integers(0, 30, (9, 1 + k % 2)).astype(np.int32) for k in range(20)]
+    source = check(
+        lambda b, table, *x: b.concat(*(b.gather(table, y, np.int32(0)) for y in x), np.int32(1)),
+        lambda table, *x: np.concatenate([table[y] for y in x], 1),
+        [*arrays(dtypes.f32, (30, 6)), *rows],
+    )
+    assert source.count("def kernel") == 1
+    assert len(innermost_loops(source)) == 20
+
+
+def shuffled(b: Builder, x: Any, parts: int) -> Any:
+    """Channels of parts, interleaved."""
+    *pixels, channels = x.dims
+    apart = [*pixels, parts, channels // parts]
+    order = [*range(len(pixels)), len(pixels) + 1, len(pixels)]
+    x = b.transpose(b.reshape(x, np.array(apart, np.int32)), np.array(order, np.int32))
+    return b.reshape(x, np.array([*pixels, channels], np.int32))
+
+
+def shuffled_array(x: Array, parts: int) -> Array:
+    *pixels, channels = x.shape
+    return x.reshape(*pixels, parts, channels // parts).swapaxes(-1, -2).reshape(x.shape)
+
+
+@pytest.mark.parametrize(("parts", "taken"), [(2, 0), (2, 34), (3, 24), (4, 68), (2, 33)])
+def test_interleaved_channels_are_read_without_gaps(parts: int, taken: int) -> None:
+    """Of 72 or 68 channels, some are taken, as where a network shuffles channels."""
+    channels = 68 if parts != 3 else 72
+
+    def emit(b: Builder, *x: Any) -> Any:
+        z = shuffled(b, b.concat(*x, np.int32(3)), parts)
+        begin, size = np.array([0, 0, 0, taken], np.int32), np.array([2, 5, 7, -1], np.int32)
+        return b.add(b.slice(z, begin, size), 1.0)
+
+    source = check(
+        emit,
+        lambda *x: shuffled_array(np.concatenate(x, 3), parts)[..., taken:] + np.float32(1),
+        arrays(dtypes.f32, *[(2, 5, 7, channels // parts)] * parts),
+    )
+    assert source.count("def kernel") == 1
+    inner = innermost_loops(source)
+    searched = any(" else " in loop or "idiv" in loop or "//" in loop for loop in inner)
+    assert searched == (taken == 33)  # begins between two neighbours
+
+
+def test_channels_that_are_shuffled_again_and_again_are_joined_once() -> None:
+    """Without it, each element is searched for through all shuffles before."""
+
+    def emit(b: Builder, x: Any, *more: Any) -> Any:
+        for y in more:
+            size = np.array([3, 20, 34], np.int32)
+            kept = b.slice(x, np.array([0, 0, 0], np.int32), size)
+            x = shuffled(b, b.concat(kept, y, np.int32(2)), 2)
+        return b.slice(x, np.array([0, 0, 34], np.int32), size)
+
+    def expected(x: Array, *more: Array) -> Array:
+        for y in more:
+            x = shuffled_array(np.concatenate([x[..., :34], y], 2), 2)
+        return x[..., 34:]
+
+    given = arrays(dtypes.f32, *[(3, 20, 68), *[(3, 20, 34)] * 5])
+    source = check(emit, expected, given, threads=2)
+    assert not any(" else " in loop for loop in innermost_loops(source))
+
+
 def test_a_concatenation_computes_each_part_in_its_own_loop() -> None:
     source = check(
         lambda b, x, y: b.add(b.concat(b.relu(x), y, np.int32(1)), 1.0),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from flowc.codegen.cpu.planar.blocks import LINE_STRIDE, PlanarBlock, planar_block
 from flowc.codegen.cpu.products.pixel_tiles import is_pointwise
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.cpu.winograd.choice import winograd_costs, winograd_for
+from flowc.codegen.cpu.winograd.choice import least_pixels, winograd_costs, winograd_for
 from flowc.codegen.cpu.winograd.source import WinogradSpec
 from flowc.dataclass import dataclass
 from flowc.dtypes import DType
@@ -28,11 +28,13 @@ TRANSPOSED = "transposed"
 
 @dataclass(frozen=True, slots=True)
 class ConvAlgorithm:
-    """`planar` and `winograd`: how algorithms with blocks or tiles of their own cut the work."""
+    """`planar` and `winograd`: how algorithms with blocks or tiles of their own cut the work. Of
+    fewer than `least_pixels` the convolution is computed directly, which the run finds out."""
 
     name: str
     planar: PlanarBlock | None = None
     winograd: WinogradSpec | None = None
+    least_pixels: int = 0
 
 
 def conv_algorithms(
@@ -62,7 +64,10 @@ def conv_algorithms(
         chosen = winograd_for(lowering, weights, result, shape)
         others = [s for s, _ in winograd_costs(lowering, weights, result, shape)]
         specs = [chosen, *(s for s in others or specs if s != chosen)]
-    products = [*map(_of_products, specs)]
+    products = [
+        _of_products(s, least_pixels(s, lowering, weights, result, shape) if s else 0)
+        for s in specs
+    ]
     if specs[0] is not None and planar is not None and planar.line_stride > LINE_STRIDE:
         return [*products, *found]  # of many inputs, fewer multiplications count for more
     return [*found, *products]
@@ -92,8 +97,9 @@ def is_depthwise(lowering: Convolution, weights: Dims, outputs: Dim) -> bool:
     return len(lowering.strides) == 2 and lowering.groups == outputs and weights[-2] == 1
 
 
-def _of_products(spec: WinogradSpec | None) -> ConvAlgorithm:
+def _of_products(spec: WinogradSpec | None, least: int) -> ConvAlgorithm:
     if spec is None:
         return ConvAlgorithm(DIRECT)
     outputs = spec.winograd.h.outputs, spec.winograd.w.outputs
-    return ConvAlgorithm(f"winograd {outputs[0]}x{outputs[1]}", winograd=spec)
+    name = f"winograd {outputs[0]}x{outputs[1]}"
+    return ConvAlgorithm(name, winograd=spec, least_pixels=least)

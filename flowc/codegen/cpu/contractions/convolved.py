@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, Pa
 from flowc.codegen.packed import Packed
 from flowc.dataclass import dataclass
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, ceildiv, floordiv, product
+from flowc.ir.dims import Dim, ceildiv, floordiv, minimum, product
 from flowc.ir.layout import LAYOUTS
 from flowc.ir.lowering import Convolution
 from flowc.ir.types import Dims
@@ -109,10 +110,18 @@ class Convolved:
             return (self._planar(known.shape, algorithm.planar),)
         if algorithm.name == POINTWISE:
             return (self._pointwise(known.shape),)
-        if algorithm.winograd is not None:
-            return (self._winograd(known.shape, algorithm.winograd),)
+        if algorithm.winograd is None:
+            return (self._of_patches(),)
+        in_tiles = self._winograd(known.shape, algorithm.winograd)
+        if not algorithm.least_pixels:
+            return (in_tiles,)
+        pixels = product(self.result[:-1])
+        are_many = minimum(1, floordiv(pixels, algorithm.least_pixels))
+        return _if(1 - are_many, self._of_patches()), _if(are_many, in_tiles)
+
+    def _of_patches(self) -> Launch:
         packed = self._packed(pack_conv_weights, self._spec, groups=self.lowering.groups)
-        return (self._launch(self._direct(), packed, self._of_groups()),)
+        return self._launch(self._direct(), packed, self._of_groups())
 
     def _packed(self, pack: Callable[..., Array | Packed], *settings: Any, **more: Any) -> Operand:
         """The weights as `pack` makes them of the array and the settings."""
@@ -233,3 +242,8 @@ class Convolved:
         sizes, steps = (groups, k, per_group), (n, per_group)
         pack = pack_launch(self.node, self.weights, self.shape, sizes, steps, workspace)
         return (pack, self._launch(self._direct(), WORKSPACE, self._of_groups(), workspace))
+
+
+def _if(is_wanted: Dim, launch: Launch) -> Launch:
+    """A launch that does nothing where a number is 0 instead of 1."""
+    return replace(launch, total=is_wanted * launch.total)

@@ -1,9 +1,10 @@
 """Which convolutions are computed by Winograd's algorithm, and with tiles of how many outputs.
 
 In: a convolution whose weights are known, and the register tile of its target. Out: the
-`WinogradSpec`s that it has, with their costs; None: computed directly. Sizes that are not known
-count as the least that they may be, so what is chosen is as fast as the direct way whatever they
-turn out to be.
+`WinogradSpec`s that it has, with their costs; None: computed directly. The number of images counts
+as the least that it may be where it is not known, so what is chosen is as fast as the direct way
+whatever it turns out to be. Of a height or a width that only the run knows, what is chosen is for
+images as they usually are, and `least_pixels` says for how few the direct way is as fast.
 
 Of a window that has no tile of its own, sections have: 7 x 7 taps are seven sections of 1 x 7, 11
 along an axis two of 7, whose last three are zeros. The best of them is a way.
@@ -15,7 +16,7 @@ and have more weights, whose reading decides where few tiles share them.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
+from math import ceil, isqrt, prod
 
 from flowc import dtypes
 from flowc.codegen.cpu.tile_shape import TileShape
@@ -42,8 +43,11 @@ OUTPUTS = {
 }
 STRIDED_OUTPUTS = {(3, 3): ((2, 2),), (4, 4): ((3, 3),), (5, 5): ((2, 2),)}
 MOST_SCRATCH = 2 << 20  # elements of a task of many sections: 8 MB
-WEIGHTS = 2  # elements that are multiplied and added while a byte of weights comes from memory
+WEIGHTS = 2  # elements that are multiplied and added while a byte of weights comes from caches
+OF_MEMORY = 4  # the same of weights that no cache has
+FINER = 12  # of a number of pixels, the part by which the next one that is looked at is less
 GAIN = 0.85  # of the cost of a simpler way, at most
+USUAL = 1024  # pixels of an image or a sequence whose size only the run knows
 
 Way = tuple[WinogradSpec | None, float]  # with its cost; None: directly
 
@@ -55,8 +59,45 @@ def winograd_for(
     shape: TileShape,
 ) -> WinogradSpec | None:
     """The one to take. `result`: the logical dims of the output."""
-    chosen = _least(winograd_costs(lowering, weights, result, shape))
+    chosen = _least(winograd_costs(lowering, weights, _of_side(result, _usual(result)), shape))
     return chosen[0][0] if chosen else None
+
+
+def least_pixels(
+    spec: WinogradSpec,
+    lowering: Convolution,
+    weights: Value,
+    result: tuple[Dim, ...],
+    shape: TileShape,
+) -> int:
+    """Of how many pixels of all images on `spec` is faster than the direct way; 0 where the sizes
+    are known: then it was chosen for them."""
+    if all(isinstance(d, int) for d in result[-3:-1]):
+        return 0
+
+    def gains(side: int) -> bool:
+        sized = _of_side(result, side)
+        of_window, of_sections = _ways(lowering, weights, sized, shape, OF_MEMORY)
+        costs = dict([*of_window, *of_sections])
+        return costs[spec] < GAIN * costs[None]
+
+    side = _usual(result)
+    while side > 1 and gains(side - ceil(side / FINER)):
+        side -= ceil(side / FINER)
+    return prod(d for d in _of_side(result, side)[:-1] if isinstance(d, int))
+
+
+def _usual(result: tuple[Dim, ...]) -> int:
+    """How long the axes are usually that are not known."""
+    known = [d for d in result[-3:-1] if isinstance(d, int)]
+    return max(1, USUAL // known[0]) if known and known[0] else isqrt(USUAL)
+
+
+def _of_side(result: tuple[Dim, ...], side: int) -> tuple[Dim, ...]:
+    """The dims of an output whose height and width, where they are not known, are `side`."""
+    *images, height, width, n = result
+    height, width = (d if isinstance(d, int) else side for d in (height, width))
+    return (*images, height, width, n)
 
 
 def _least(ways: list[Way]) -> list[Way]:
@@ -75,8 +116,20 @@ def winograd_costs(
     shape: TileShape,
 ) -> list[Way]:
     """The ways of a convolution, the simplest first; none where it cannot be computed so."""
+    of_window, of_sections = _ways(lowering, weights, result, shape)
+    return [*of_window, *_least(sorted(of_sections, key=_weights_of))]
+
+
+def _ways(
+    lowering: Convolution,
+    weights: Value,
+    result: tuple[Dim, ...],
+    shape: TileShape,
+    per_byte: int = WEIGHTS,
+) -> tuple[list[Way], list[Way]]:
+    """With tiles of the whole window, the direct way first, and with tiles of its sections."""
     if weights.type.rank < 4:
-        return []
+        return [], []
     *taps_d, kernel_h, kernel_w, channels, n = weights.dims
     *images, height, width, _ = result
     if not (
@@ -92,15 +145,15 @@ def winograd_costs(
         and isinstance(height, int)
         and isinstance(width, int)
     ):
-        return []
+        return [], []
     tiles_of = _tiles_of(lowering, (kernel_h, kernel_w))
     tile = shape if _fills(shape, channels, n) else _of_half_vectors(shape)
     if not (tiles_of and channels * n and _fills(tile, channels, n)):
-        return []
+        return [], []
     channels *= prod(int(d) for d in taps_d)  # what the taps of the depth see are more channels
     batch = prod(d for d in images if isinstance(d, int))
     taps, pixels = kernel_h * kernel_w, batch * height * width
-    direct = channels * n * (pixels * taps / shape.lanes + _reading(taps, shape))
+    direct = channels * n * (pixels * taps / shape.lanes + _reading(taps, shape, per_byte))
     of_window: list[Way] = [(None, direct)]
     of_sections: list[Way] = []
     for winograd, sections in tiles_of:
@@ -108,20 +161,24 @@ def winograd_costs(
             map(_tiles, (height, width), lowering.dilations[-2:], winograd.outputs)
         )
         spec = WinogradSpec(tile, winograd, sections)
-        way = spec, _cost(spec, tiles, channels, n, shape)
+        way = (
+            spec,
+            _cost(spec, tiles, (channels, n), _reading(spec.winograd.positions, shape, per_byte)),
+        )
         if sections == (1, 1):
             of_window.append(way)
         elif spec.scratch_elements(spec.sections_in_all * channels) <= MOST_SCRATCH:
             of_sections.append(way)
-    return [*of_window, *_least(sorted(of_sections, key=_weights_of))]
+    return of_window, of_sections
 
 
-def _cost(spec: WinogradSpec, tiles: int, channels: int, n: int, shape: TileShape) -> float:
-    """What the sections of a window see are more channels."""
-    seen, winograd = spec.sections_in_all * channels, spec.winograd
+def _cost(spec: WinogradSpec, tiles: int, channels: tuple[int, int], reading: float) -> float:
+    """`channels` of the input and the output. What the sections of a window see are more."""
+    seen, n = spec.sections_in_all * channels[0], channels[1]
+    winograd = spec.winograd
     of_input, of_output = _transforms(winograd)
     work = winograd.positions * seen * n + of_input * seen + of_output * n
-    return tiles * work / spec.shape.lanes + seen * n * _reading(winograd.positions, shape)
+    return tiles * work / spec.shape.lanes + seen * n * reading
 
 
 def _weights_of(way: Way) -> int:
@@ -176,6 +233,6 @@ def _transforms(winograd: Winograd) -> tuple[float, float]:
     return of_input + 2 * winograd.positions, of_output + moved
 
 
-def _reading(positions: int, shape: TileShape) -> float:
+def _reading(positions: int, shape: TileShape, per_byte: int) -> float:
     """What it costs to read the weights of a pair of channels."""
-    return positions * shape.dtype.size * WEIGHTS / shape.lanes
+    return positions * shape.dtype.size * per_byte / shape.lanes
