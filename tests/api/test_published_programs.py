@@ -4,6 +4,7 @@ TensorFlow 2.21 gives the same lines."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -190,9 +191,10 @@ def test_cells_without_names_share_the_variables_of_their_kind() -> None:
         names = ["model/basic_lstm_cell/kernel:0", "model/basic_lstm_cell/bias:0"]
         assert [v.name for v in shared.variables] == names
         assert [v.name for v in tf.global_variables()] == names
+        auto: Any = tf.AUTO_REUSE
         with tf.variable_scope("auto"):
             for end in ("", "_1"):
-                made = called(cells.BasicLSTMCell(3, reuse=tf.AUTO_REUSE))
+                made = called(cells.BasicLSTMCell(3, reuse=auto))
                 assert made == f"auto/basic_lstm_cell{end}/Mul_2:0"
             with pytest.raises(ValueError, match="Variable auto/gru_cell/gates/kernel does not"):
                 called(cells.GRUCell(3, reuse=True))
