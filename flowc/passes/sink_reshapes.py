@@ -124,13 +124,18 @@ class _Sinking:
         return result
 
     def _operand(self, b: Rewriter, value: Value, shape: Dims, dims: Dims) -> Value | None:
-        """An operand of what has the dims in place of one of what has the shape."""
+        """An operand of what has the dims in place of one of what has the shape. One that has all
+        elements gets the dims themselves: not every op broadcasts (`select`)."""
         source = self.shaped.get(value)
-        if source is not None and value.dims == shape:
+        is_whole = value.dims == shape
+        if source is not None and is_whole:
             return source if source.dims == dims else None
-        if all(size == 1 for size in value.dims[:-1]):
-            return value if len(value.dims) <= len(dims) else b.reshape(value, value.dims[-1:])
-        return b.reshape(value, dims) if value.dims == shape and _is_stored(b, value) else None
+        is_row = all(size == 1 for size in value.dims[:-1])
+        if is_whole:
+            return b.reshape(value, dims) if is_row or _is_stored(b, value) else None
+        if not is_row:
+            return None
+        return value if len(value.dims) <= len(dims) else b.reshape(value, value.dims[-1:])
 
 
 def _keeps_channels(view: Node) -> bool:

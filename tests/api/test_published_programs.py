@@ -4,6 +4,7 @@ TensorFlow 2.21 gives the same lines."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -154,3 +155,47 @@ def test_axes_that_are_none_need_no_value_in_a_library() -> None:
         given = np.arange(6, dtype=np.float32).reshape(2, 3)
         (found,) = program.run({"x": given, "axes": np.zeros(0, np.int32)})
         assert found.tolist() == given.tolist()
+
+
+def test_what_is_chosen_beside_one_row_of_a_product_that_became_a_vector() -> None:
+    """The loss of a Neural Turing Machine, which computes with vectors."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        state = tf.placeholder(tf.float32, [1, 3])
+        labels = tf.placeholder(tf.float32, [2])
+        weights = tf.constant([[0.5, -0.5], [0.25, 1.0], [-1.0, 0.75]])
+        logits = tf.reshape(tf.matmul(state, weights), [2])
+        loss = tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
+        feeds = {state: [[1.0, 2.0, 3.0]], labels: [0.0, 1.0]}
+        np.testing.assert_allclose(session.run(loss, feeds), [0.126928, 0.02324547], rtol=1e-5)
+        (gradient,) = session.run(tf.gradients(loss, state), feeds)
+        np.testing.assert_allclose(
+            gradient, [[0.07109013, 0.00682338, -0.13643593]], rtol=1e-5, atol=1e-7
+        )
+
+
+def test_cells_without_names_share_the_variables_of_their_kind() -> None:
+    """As language models make one cell for training and, with `reuse=True`, one for validation."""
+    cells = tf.nn.rnn_cell
+    with tf.Graph().as_default():
+        x = tf.zeros([2, 4])
+
+        def called(cell: tf.nn.rnn_cell.RNNCell) -> str:
+            y, _ = cell(x, cell.zero_state(2, tf.float32))
+            return y.name
+
+        with tf.variable_scope("model"):
+            called(cells.BasicLSTMCell(3))
+        with tf.variable_scope("model", reuse=True):
+            shared = cells.BasicLSTMCell(3, reuse=True)
+            assert called(shared) == "model_1/basic_lstm_cell/Mul_2:0"
+        names = ["model/basic_lstm_cell/kernel:0", "model/basic_lstm_cell/bias:0"]
+        assert [v.name for v in shared.variables] == names
+        assert [v.name for v in tf.global_variables()] == names
+        auto: Any = tf.AUTO_REUSE
+        with tf.variable_scope("auto"):
+            for end in ("", "_1"):
+                made = called(cells.BasicLSTMCell(3, reuse=auto))
+                assert made == f"auto/basic_lstm_cell{end}/Mul_2:0"
+            with pytest.raises(ValueError, match="Variable auto/gru_cell/gates/kernel does not"):
+                called(cells.GRUCell(3, reuse=True))
+        assert len(tf.global_variables()) == 4

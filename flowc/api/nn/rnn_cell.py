@@ -68,6 +68,8 @@ class RNNCell:
         self.input_spec.check(inputs, self._name or self.default_name)
         if self._scope is None:
             chosen = scope if scope is not None else self._name
+            if chosen is None and self._reuse:
+                chosen = self.default_name  # not one that no scope has: what is there is shared
             with variable_scope(chosen, self.default_name, reuse=self._reuse) as opened:
                 depth = inputs.shape[-1].value
                 if depth is None:

@@ -34,6 +34,7 @@ from flowc.ops.nn.convolution_window import (
     SlidingWindow,
     check_gradient,
     check_rank,
+    covers_last_axis,
     sliding_window,
 )
 from flowc.ops.nn.through_channels_last import in_channels_last
@@ -121,15 +122,23 @@ def _lower_backprop(node: Node, depthwise: bool) -> Decompose:
                 raise unknown_channels(node)
             w = depthwise_weights(b, w, channels)
         known = isinstance(channels, int) and isinstance(w.dims[-2], int)
-        return b.convolution_transposed(
+        groups = channels // w.dims[-2] if known else 1
+        whole, strides = (dy.dims[0], *sizes, channels), geometry.strides
+        if known and groups == 1 and covers_last_axis(sizes, geometry):
+            # Over zeros beside the one column of `dy`, most products would be of zeros.
+            *rest, width = sizes
+            w = b.reshape(w, (*w.dims[:-3], 1, width * channels, w.dims[-1]))
+            sizes, strides = [*rest, 1], (*strides[:-1], 1)
+        made = b.convolution_transposed(
             dy,
             w,
-            strides=geometry.strides,
+            strides=strides,
             dilations=geometry.dilations,
             pad=tuple(p for pair in geometry.pad for p in pair),
             output_dims=tuple(sizes),
-            groups=channels // w.dims[-2] if known else 1,
+            groups=groups,
         )
+        return b.reshape(made, whole) if made.dims != whole else made
 
     return in_channels_last(build, (2,))
 

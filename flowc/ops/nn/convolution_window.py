@@ -51,6 +51,13 @@ def sliding_window(
     return SlidingWindow(tuple(window), strides, dilations, pad, output)
 
 
+def covers_last_axis(image: Sequence[Dim], window: SlidingWindow) -> bool:
+    """Whether the window has one place along the last axis and meets all of it and nothing else, as
+    in convolutions over words whose vectors are the rows."""
+    size, is_padded = window.sizes[-1], window.pad[-1] != (0, 0)
+    return image[-1] == size and size != 1 and window.dilations[-1] == 1 and not is_padded
+
+
 def _same(size: Dim, reach: Dim, stride: int) -> tuple[Dim, Dim]:
     """The zeros before and after, so that every stride-th element has a window round it."""
     total = maximum((ceildiv(size, stride) - 1) * stride + reach - size, 0)

@@ -1,0 +1,53 @@
+"""Gradients of convolutions whose window has one place along the columns of the image."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ir_reference import reference_results
+from tensor_types import tensor_type
+
+from flowc.compiler import load_executable
+from flowc.ir.builder import Builder
+from flowc.ir.lowering import Convolution
+from flowc.ir.program_spec import spec_of
+from flowc.options import Options
+from flowc.passes.pipeline import run_passes
+
+RANDOM = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize(
+    ("image", "window", "strides", "width"),
+    [
+        ((2, 9, 6, 1), (3, 6, 1, 4), (1, 1), 1),
+        ((2, 9, 5, 3), (2, 5, 3, 4), (2, 3), 1),
+        ((1, 4, 4, 2), (4, 4, 2, 3), (1, 1), 1),
+        ((2, 9, 6, 1), (3, 5, 1, 4), (1, 1), 5),  # two places
+        ((2, 9, 1, 3), (3, 1, 3, 4), (1, 1), 1),
+    ],
+)
+def test_columns_that_the_window_covers_are_channels(
+    image: tuple[int, ...], window: tuple[int, ...], strides: tuple[int, int], width: int
+) -> None:
+    b: Any = Builder()
+    rows, columns = ((n - k) // s + 1 for n, k, s in zip(image[1:3], window, strides))
+    w = b.parameter("w", tensor_type("f32", window))
+    dy = b.parameter("dy", tensor_type("f32", (image[0], rows, columns, window[-1])))
+    sizes = b.const(np.array(image, np.int32))
+    attrs = {"strides": (1, *strides, 1), "padding": "VALID"}
+    c = b.build([b.conv2d_backprop_input(sizes, w, dy, **attrs)])
+    feeds = [RANDOM.normal(size=v.dims).astype(np.float32) for v in (w, dy)]
+    widths = [
+        n.inputs[1].dims[1]
+        for cluster in run_passes(c, Options()).nodes
+        if cluster.op.name == "cluster"
+        for n in cluster.attrs["body"].nodes
+        if isinstance(n.lowering, Convolution)
+    ]
+    assert widths == [width]
+    (dx,) = load_executable(c, Options(), spec_of(c, ["w", "dy"], ["dx"]), threads=1).run(feeds)
+    (expected,) = reference_results(c, feeds)
+    np.testing.assert_allclose(dx, expected, rtol=1e-5, atol=1e-5)
