@@ -4,7 +4,6 @@ differ."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -94,10 +93,11 @@ def squeeze(
         axis = []
     elif np.ndim(axis) == 0:
         axis = [axis]
-    for a in axis:
-        if not isinstance(a, Integral):
-            raise TypeError(f"Expected int for argument 'axis' not {a!r}.")
-    return output("Squeeze", input, name=name, squeeze_dims=[int(a) for a in axis])
+    try:
+        dims = [int(a) for a in axis]
+    except ValueError:
+        raise TypeError(f"Expected int for argument 'axis' not {axis[0]!r}.") from None
+    return output("Squeeze", input, name=name, squeeze_dims=dims)
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:

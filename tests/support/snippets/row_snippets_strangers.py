@@ -138,4 +138,18 @@ x = tf.ragged.constant([[1, 2], [], [3]]); deep = tf.ragged.constant([[[1], [2, 
 rows = [tf.map_fn(lambda r: r * 2, x), tf.map_fn(lambda r: r * 10, deep), tf.map_fn(tf.range, tf.constant([3, 0, 2]), fn_output_signature=S([None], tf.int32)), tf.map_fn(lambda r: r[:1], x, fn_output_signature=S([None], tf.int32)), tf.map_fn(lambda r: tf.reduce_sum(r, 1), deep, fn_output_signature=S([None], tf.int32)), tf.map_fn(lambda r: tf.ragged.range(r), tf.constant([[1, 2], [0, 3]]), fn_output_signature=S([None, None], tf.int32))]
 sums = [tf.map_fn(tf.reduce_sum, x, dtype=tf.int32), tf.map_fn(tf.size, x, fn_output_signature=tf.int32), tf.map_fn(lambda t: tf.reduce_sum(t[0]) + t[1], (x, tf.constant([10, 20, 30])), dtype=tf.int32), tf.gradients(tf.map_fn(lambda r: tf.reduce_sum(r * r), f, dtype=tf.float32), f.flat_values), tf.gradients(tf.map_fn(lambda r: r * r, f).flat_values ** 2, f.flat_values)]
 with tf.Session() as s: log.append([v.to_list() for v in s.run(rows)]); log.append(s.run(sums))
+# 94_what_does_not_fit_in_datasets
+D = tf.data.Dataset; E = tf.data.experimental; d = D.range(5); f = D.from_tensors([1.0])
+for words, call in (("Python `list` is not supported", lambda: D.zip([d, d])), ("Python `list` is not supported", lambda: D.zip({"a": [d]}))): log.append(raises("TypeError", words, call))
+for values in (0, 1.5): log.append(raises("TypeError", "Invalid `padding_values`", lambda: d.padded_batch(2, [], values)))
+log.append(raises("TypeError", "Invalid `padding_values`", lambda: f.padded_batch(2, [2], 1))); log.append(raises("ValueError", "matching leading dimension. Encountered both 2 and 1.", lambda: D.from_tensors(([1, 2], [1])).unbatch())); log.append(raises("ValueError", "Either the `window_size` argument or", lambda: d.apply(E.group_by_window(lambda x: x, lambda k, w: w))))
+counted = [d.window(2), d.window(2, 1, 2, True), d.window(4, 1, 3, True), d.window(3, 2), d.repeat().window(2), d.map(lambda x: x), d.map(lambda x: x, 2), d.apply(E.map_and_batch(lambda x: x, 2)), d.apply(E.ignore_errors()), d.enumerate(), d.shuffle(3).cache().prefetch(1).repeat(2)]
+with tf.Session() as s: log.append(s.run([E.cardinality(x) for x in counted]))
+# 75_arrays_of_what_does_not_fit
+A = lambda n: tf.TensorArray(tf.int32, n)
+log.append(raises("ValueError", "Dimensions must be equal, but are 2 and 1", lambda: A(4).scatter([0], [7, 8]))); log.append(raises("ValueError", "Shape must be rank 1 but is rank 0", lambda: A(4).scatter(0, [7]))); log.append(raises("ValueError", "Shape must be rank 1 but is rank 0", lambda: A(2).split([1, 2], 2)))
+x = tf.constant(1); y = tf.tuple([x, 3, None, [4, 5]]); log.append([None if t is None else t.dtype.name for t in y])
+with tf.Session() as s: log.append(s.run([A(2).scatter([x, 0], [7, 8]).stack(), *(t for t in y if t is not None)]))
+# 55_axes_that_are_no_integers
+log.append(raises("TypeError", "Expected int for argument 'axis' not 'a'.", lambda: tf.squeeze([[1]], "a")))
 """)
