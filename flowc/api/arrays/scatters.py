@@ -15,6 +15,8 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """Slices of `params` at `indices`, each batch by its own: all axes of `indices` but the last
     are batches. Raises `ValueError` where `indices` is a scalar or of unknown rank."""
     with name_scope(name, "BatchGather", [params, indices]):
+        if any(hasattr(x, "with_flat_values") for x in (params, indices)):
+            return gather(params, indices, axis=None, batch_dims=-1)
         places = as_tensor(indices, name="indices")
         values = as_tensor(params, name="params")
         rank = places.shape.ndims

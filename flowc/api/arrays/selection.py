@@ -28,10 +28,10 @@ def gather(
 
     Raises `TypeError` for indices of another dtype, `ValueError` for an axis out of range; a run
     raises `InvalidArgumentError` for an index out of range."""
-    axis = batch_dims if axis is None else axis
     ragged = next((x for x in (params, indices) if hasattr(x, "with_flat_values")), None)
     if ragged is not None:
         return ragged.gathered(params, indices, axis, batch_dims)
+    axis = batch_dims if axis is None else axis
     if isinstance(axis, int) and axis == 0 and hasattr(params, "sparse_read"):
         return params.sparse_read(indices, name=name)
     return output("GatherV2", params, indices, axis, name=name, batch_dims=batch_dims)

@@ -87,11 +87,17 @@ def squeeze(
     """Without dimensions of size 1: all of them, or those of `axis` (an int or a list). Raises
     `ValueError` where one of those has another size."""
     axis = one_of(axis, "axis", squeeze_dims, "squeeze_dims")
+    if hasattr(input, "with_flat_values"):
+        return input.squeezed(axis)
     if axis is None:
         axis = []
     elif np.ndim(axis) == 0:
         axis = [axis]
-    return output("Squeeze", input, name=name, squeeze_dims=[int(a) for a in axis])
+    try:
+        dims = [int(a) for a in axis]
+    except ValueError:
+        raise TypeError(f"Expected int for argument 'axis' not {axis[0]!r}.") from None
+    return output("Squeeze", input, name=name, squeeze_dims=dims)
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
@@ -261,6 +267,8 @@ def reverse(tensor: Any, axis: Any = None, name: str | None = None, *, dims: Any
     """Elements in reverse order along the axes of a list of ints, or (2016) along each dimension
     whose bool is true. Raises `ValueError` for more than 8 dimensions and an axis out of range."""
     axis = one_of(axis, "axis", dims, "dims")
+    if hasattr(tensor, "with_flat_values"):
+        return tensor.reversed_along(axis)
     value = as_tensor(tensor, name="tensor")
     _check_reversed(value)
     if isinstance(axis, Tensor):

@@ -47,38 +47,58 @@ def map_fn(
             f"elems must be a Tensor or (possibly nested) sequence of Tensors. Got {elems}, which "
             "does not contain any Tensors."
         )
-    with name_scope(name, "map", leaves):
+    with name_scope(name, "map", nest.flatten(elems, expand=True)):
         rows = _Rows(leaves, ValueError)
         sources = rows.arrays()
         start = constant(0)
-        kinds = (
-            [t.base_dtype for t in rows.tensors]
-            if signature is None
-            else [dtypes.as_dtype(d) for d in nest.flatten(signature)]
-        )
-        results = [
-            TensorArray(d, size=rows.count, dynamic_size=False, infer_shape=infer_shape)
-            for d in kinds
-        ]
         wanted = elems if signature is None else signature
+        results = [
+            _result(kind, signature is None, rows.count, infer_shape)
+            for kind in (rows.tensors if signature is None else nest.flatten(signature))
+        ]
 
-        def compute(i: Tensor, arrays: list[TensorArray]) -> Any:
+        def compute(i: Tensor, arrays: list[list[TensorArray]]) -> Any:
             row = nest.pack_sequence_as(elems, [a.read(i) for a in sources])
             value = fn(row)
             nest.assert_same_structure(wanted, value)
-            written = [a.write(i, v) for a, v in zip(arrays, nest.flatten(value), strict=True)]
+            given = zip(results, arrays, nest.flatten(value), strict=True)
+            written = [result.written(before, i, v) for result, before, v in given]
             return i + 1, written
 
         _, arrays = while_loop(
             lambda i, _: i < rows.count,
             compute,
-            (start, results),
+            (start, [result.arrays for result in results]),
             parallel_iterations=parallel_iterations or 10,
             back_prop=back_prop,
             swap_memory=swap_memory,
             maximum_iterations=rows.count,
         )
-        return nest.pack_sequence_as(wanted, rows.stacked(arrays))
+        found = [result.joined(written) for result, written in zip(results, arrays)]
+        return nest.pack_sequence_as(wanted, [rows.of_all(x) for x in found])
+
+
+def _result(kind: Any, is_row: bool, count: Any, infer_shape: bool) -> Any:
+    """What results are written to: of a dtype, of rows as a `RaggedTensorSpec` says, or (`is_row`)
+    of rows such as a value has."""
+    if hasattr(kind, "ragged_rank"):
+        from flowc.api.control_flow.ragged_rows import RaggedResult
+
+        return RaggedResult(kind.dtype, kind.ragged_rank - is_row, count)
+    return _Stacked(kind.base_dtype if is_row else dtypes.as_dtype(kind), count, infer_shape)
+
+
+class _Stacked:
+    """Results of one dtype and shape that come one by one."""
+
+    def __init__(self, dtype: dtypes.DType, count: Any, infer_shape: bool) -> None:
+        self.arrays = [TensorArray(dtype, size=count, dynamic_size=False, infer_shape=infer_shape)]
+
+    def written(self, arrays: list[TensorArray], i: Tensor, value: Any) -> list[TensorArray]:
+        return [arrays[0].write(i, value)]
+
+    def joined(self, arrays: list[TensorArray]) -> Tensor:
+        return arrays[0].stack()
 
 
 def scan(
@@ -202,6 +222,10 @@ def _check_callable(fn: Any) -> None:
         raise TypeError(f"{fn!r} is not callable. Please provide a callable function.")
 
 
+def _rows_of(leaf: Any) -> Any:
+    return leaf if hasattr(leaf, "ragged_rank") else as_tensor(leaf, name="elem")
+
+
 def _known_dtype(tensor: Tensor) -> dtypes.DType:
     assert tensor.dtype is not None
     return tensor.dtype
@@ -217,19 +241,27 @@ class _Rows:
         count_zero: bool = False,
     ) -> None:
         """Raises `fault` for scalars."""
-        self.tensors = [as_tensor(leaf, name="elem") for leaf in leaves]
+        self.tensors = [_rows_of(leaf) for leaf in leaves]
         if self.tensors[0].shape.ndims == 0:
             raise fault("Elements in elems must be 1+ dimensional Tensors, not scalars")
         self._static: Dimension = self.tensors[0].shape.with_rank_at_least(1)[0]
         known = self._static.value
         unknown = known is None if count_zero else not known
-        self.count: Any = shape_of(self.tensors[0])[0] if unknown else known
+        first = self.tensors[0]
+        self.count: Any = known
+        if unknown:
+            is_ragged = hasattr(first, "nrows")
+            self.count = first.nrows(dtypes.i32) if is_ragged else shape_of(first)[0]
 
-    def array(self, tensor: Tensor, element_shape: TensorShape | None = None) -> TensorArray:
+    def array(self, tensor: Any, element_shape: TensorShape | None = None) -> Any:
         kind = _known_dtype(tensor)
+        if not isinstance(tensor, Tensor):
+            from flowc.api.control_flow.ragged_rows import RaggedSource
+
+            return RaggedSource(tensor)
         return TensorArray(kind, size=self.count, dynamic_size=False, element_shape=element_shape)
 
-    def arrays(self, with_shape: bool = False) -> list[TensorArray]:
+    def arrays(self, with_shape: bool = False) -> list[Any]:
         for tensor in self.tensors[1:]:
             size = tensor.shape.with_rank_at_least(1)[0]
             self._static.assert_is_compatible_with(size)
@@ -237,9 +269,12 @@ class _Rows:
         return [a.unstack(t) for a, t in zip(made, self.tensors)]
 
     def stacked(self, arrays: Sequence[TensorArray]) -> list[Tensor]:
-        found = [a.stack() for a in arrays]
-        for tensor in found:
-            tensor.set_shape(TensorShape([self._static.value]).concatenate(tensor.shape[1:]))
+        return [self.of_all(a.stack()) for a in arrays]
+
+    def of_all(self, found: Any) -> Any:
+        """A result of all rows, with as many as are known."""
+        if isinstance(found, Tensor):
+            found.set_shape(TensorShape([self._static.value]).concatenate(found.shape[1:]))
         return found
 
 

@@ -266,6 +266,9 @@ class TensorArray:
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             tensor = self._converted(value)
             self._check_element_shape(tensor.shape[1:])
+            count, rows = _vector_size(indices), tensor.shape[0].value
+            if None not in (count, rows) and count != rows:
+                raise ValueError(f"Dimensions must be equal, but are {rows} and {count}")
             with self._beside_first(tensor):
                 inputs: list[Argument] = [
                     ("indices", indices, dtypes.i32),
@@ -279,8 +282,9 @@ class TensorArray:
             tensor = self._converted(value)
             with self._beside_first(tensor):
                 counts = cast(lengths, dtypes.i64)
+                _vector_size(counts)
                 known = constant_elements(counts)
-                sizes = [] if known is None or known.ndim != 1 else known.tolist()
+                sizes = [] if known is None else known.tolist()
                 if len(set(sizes)) == 1 and tensor.shape.ndims is not None:
                     row = TensorShape([sizes[0]]).concatenate(tensor.shape[1:])
                     self._check_element_shape(row)
@@ -362,3 +366,13 @@ def with_flows(structure: Any, tensors: Sequence[Tensor]) -> Any:
     leaves = nest.flatten(structure, expand=True)
     values = [with_flow_or_tensor(leaf, t) for leaf, t in zip(leaves, tensors, strict=True)]
     return nest.pack_sequence_as(structure, values, expand=True)
+
+
+def _vector_size(given: Any) -> int | None:
+    """How many elements a vector has, as far as it is known. Raises `ValueError` for others."""
+    if isinstance(given, list | tuple):
+        return len(given)
+    shape = given.shape if isinstance(given, Tensor) else TensorShape(np.shape(given))
+    if shape.ndims not in (None, 1):
+        raise ValueError(f"Shape must be rank 1 but is rank {shape.ndims}")
+    return shape.with_rank(1)[0].value

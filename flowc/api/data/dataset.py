@@ -6,7 +6,7 @@ names. Nothing is read before an iterator begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,15 @@ from flowc.graph.shape_inference import constant_elements
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 LARGEST = np.iinfo(np.int64).max
+
+
+def _nested(structure: Any) -> Iterator[Any]:
+    """A structure and those inside it, without its leaves."""
+    inner = nest.children(structure)
+    if inner is not None:
+        yield structure
+        for item in inner:
+            yield from _nested(item)
 
 
 class Dataset(MappedDataset):
@@ -112,6 +121,13 @@ class Dataset(MappedDataset):
         """Elements of several datasets side by side, in their structure. Raises `TypeError` for
         what is no dataset."""
         given = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        for part in _nested(given):
+            if isinstance(part, list):
+                raise TypeError(
+                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
+                    "`tf.data.Dataset` objects. Python `list` is not supported and you should use "
+                    "`tuple` instead."
+                )
         parts = nest.flatten(given)
         for part in parts:
             if not isinstance(part, Dataset):
@@ -248,17 +264,26 @@ class Dataset(MappedDataset):
         return padded(self, batch_size, padded_shapes, padding_values, drop_remainder)
 
     def unbatch(self, name: str | None = None) -> Dataset:
-        """An element for each row of an element."""
+        """An element for each row of an element. Raises `ValueError` where components are scalars
+        or known to have other numbers of rows."""
         specs = nest.flatten(self._structure)
+        rows = [spec.shape[0].value for spec in specs if spec.shape.ndims]
+        known = [n for n in rows if n is not None]
+        for n in known[1:]:
+            if n != known[0]:
+                raise ValueError(
+                    "`unbatch()` is only supported for datasets of elements whose components have "
+                    f"a matching leading dimension. Encountered both {known[0]} and {n}."
+                )
         structure = nest.map_structure(lambda spec: spec.unbatched(), self._structure)
         source = self
         if any(isinstance(spec, SparseTensorSpec | RaggedTensorSpec) for spec in specs):
 
-            def rows(*parts: Any) -> Any:
+            def held_rows(*parts: Any) -> Any:
                 value = parts if isinstance(self._structure, tuple) else parts[0]
                 return tuple(s.hold_rows(v) for s, v in zip(specs, nest.flatten(value)))
 
-            source = self.map(rows)
+            source = self.map(held_rows)
         return made("UnbatchDataset", structure, source._variant_tensor)
 
     def window(

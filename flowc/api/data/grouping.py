@@ -55,7 +55,8 @@ def grouped_by_window(
     """`Dataset.group_by_window`."""
     if (window_size is None) == (window_size_func is None):
         raise ValueError(
-            "Exactly one of the `window_size` and `window_size_func` arguments must be specified."
+            "Either the `window_size` argument or the `window_size_func` argument must be "
+            "specified."
         )
     size_func = window_size_func or (lambda _: as_tensor(window_size, dtypes.i64))
     key = _key(dataset, key_func, "group_by_window")

@@ -122,8 +122,6 @@ def _value(value: Any, dtype: DType) -> Tensor:
     if value is None:
         value = b"" if dtype is dtypes.string else np.zeros((), dtype.numpy)
     found = as_tensor(value, name="padding_value")
-    if found.dtype is not dtype and not isinstance(value, Tensor) and _fits(found.dtype, dtype):
-        found = as_tensor(value, dtype, "padding_value")
     if found.dtype is not dtype:
         raise TypeError(
             f"Invalid `padding_values`. `padding_values` values type {found.dtype!r} does not match"
@@ -132,8 +130,3 @@ def _value(value: Any, dtype: DType) -> Tensor:
     if not found.shape.is_compatible_with([]):
         raise ValueError(f"Padding value should be a scalar, but is not: {value}")
     return found
-
-
-def _fits(given: DType | None, wanted: DType) -> bool:
-    """Whether a Python number may stand for one of another dtype."""
-    return given is not None and (given.is_integer or wanted.is_floating)

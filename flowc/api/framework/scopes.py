@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from flowc.graph import Operation, Tensor, get_default_graph
+from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 from flowc.graph.default import name_scope
 from flowc.graph.indexed_slices import IndexedSlices
@@ -165,6 +166,7 @@ def tuple_(
     """The tensors again, each available only when all of them (and `control_inputs`) are; an
     operation that runs then for each operation. Raises `ValueError` when no tensor is given."""
     with name_scope(name, "tuple", [t for t in tensors if t is not None]):
+        tensors = [t if _is_element(t) else as_tensor(t) for t in tensors]
         gating = [_operation(t) for t in tensors if t is not None]
         gating += [_operation(c) for c in control_inputs or ()]
         if not gating:
@@ -178,6 +180,12 @@ def tuple_(
             return with_dependencies([gate], item)
 
         return [None if item is None else gated(item) for item in tensors]
+
+
+def _is_element(item: Any) -> bool:
+    """Whether an item of `tf.tuple` is of a graph, or nothing."""
+    made = item is None or isinstance(item, Operation | Tensor)
+    return made or hasattr(item, "_as_graph_element") or hasattr(item, "components")
 
 
 def set_random_seed(seed: int) -> None:

@@ -88,6 +88,19 @@ class RaggedTensor(RowPartitions):
     def with_components(self, components: Sequence[Any]) -> RaggedTensor:
         return RaggedTensor(*components)
 
+    def component_invariants(self, shape: TensorShape | None) -> list[TensorShape]:
+        """The shapes that the components keep in a loop; `shape`: that of the whole. Raises
+        `ValueError` for a shape that it does not have."""
+        stated = self.shape if shape is None else TensorShape(shape)
+        if not self.shape.is_compatible_with(stated):
+            raise ValueError(f"The shape of {self} is not compatible with {stated}")
+        rank = self.ragged_rank
+        inner = TensorShape(None) if stated.ndims is None else stated[rank + 1 :]
+        rows = None if stated.ndims is None else stated[0].value
+        outer = TensorShape([None if rows is None else rows + 1])
+        values = TensorShape([None]).concatenate(inner)
+        return [values, *[TensorShape([None])] * (rank - 1), outer]
+
     def with_values(self, new_values: Any) -> RaggedTensor:
         """The same rows of other values."""
         return RaggedTensor(new_values, self.row_splits)
@@ -239,6 +252,20 @@ class RaggedTensor(RowPartitions):
 
         with name_scope(None, "RaggedExpandDims", [self]):
             return picking.with_axis(self, axis)
+
+    def squeezed(self, axis: Any) -> Any:
+        """`tf.squeeze`. Raises as `picking.squeezed`."""
+        from flowc.api.ragged import picking
+
+        with name_scope(None, "RaggedSqueeze", [self]):
+            return picking.squeezed(self, axis)
+
+    def reversed_along(self, axis: Any) -> RaggedTensor:
+        """`tf.reverse`. Raises as `picking.reversed_along`."""
+        from flowc.api.ragged import picking
+
+        with name_scope(None, "Reverse", [self]):
+            return picking.reversed_along(self, axis)
 
     def tiled(self, multiples: Any) -> RaggedTensor:
         """`tf.tile`. Raises as `picking.tiled`."""

@@ -58,6 +58,16 @@ class _WindowDataset(HostDataset):
         self.size, self.shift, self.stride = size, shift, stride
         self.drops_rest = given.flag("drop_remainder")
 
+    @property
+    def cardinality(self) -> int:
+        count = self._source.cardinality
+        if count < 0:
+            return count
+        if self.drops_rest:
+            rest = count - ((self.size - 1) * self.stride + 1)
+            return 0 if rest < 0 else rest // self.shift + 1
+        return -(-count // self.shift)
+
     def items(self, context: IterationContext) -> Items:
         return _Windows(self, self._source.elements(context))
 

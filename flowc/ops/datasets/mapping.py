@@ -17,6 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.batching import Batch
 from flowc.ops.datasets.dataset import (
+    UNKNOWN,
     Array,
     Captured,
     Element,
@@ -57,32 +58,39 @@ class Applied(HostDataset):
 
 
 class Map(Applied):
-    def __init__(self, source: HostDataset, function: Captured, calls: int = 1) -> None:
+    """`counts`: whether there are as many elements as before is said."""
+
+    def __init__(
+        self, source: HostDataset, function: Captured, calls: int = 1, counts: bool = False
+    ) -> None:
         count = min(calls, MOST_THREADS) if calls > 0 else os.cpu_count() or 1
         super().__init__(source, replace(function, calls=count))
         self._is_parallel = calls != 1  # whatever the machine has, so that each reads a position
+        self._counts = counts
 
     @property
     def cardinality(self) -> int:
-        return self.source.cardinality
+        return self.source.cardinality if self._counts else UNKNOWN
 
     def items(self, context: IterationContext) -> Items:
         mapped = MappedItems(self.source, self.function, self.applied(context), context)
         return Parallel(mapped, self.function.calls, context) if self._is_parallel else mapped
 
 
-def _parallel_map(given: Given) -> HostDataset:
+def _parallel_map(given: Given, counts: bool | None = None) -> HostDataset:
     calls = given.number("num_parallel_calls")
     if calls < 1 and calls != AUTOTUNE:
         raise InvalidArgumentError("num_parallel_calls must be greater than zero.")
-    return Map(given.dataset, given.function("f"), calls)
+    if counts is None:
+        counts = given.flag("preserve_cardinality")
+    return Map(given.dataset, given.function("f"), calls, counts)
 
 
 def _map_and_batch(given: Given) -> HostDataset:
     size = given.number("batch_size")
     if size <= 0:
         raise InvalidArgumentError("batch_size must be greater than zero.")
-    return Batch(_parallel_map(given), size, given.flag("drop_remainder"))
+    return Batch(_parallel_map(given, counts=True), size, given.flag("drop_remainder"))
 
 
 class _Filter(Applied):
@@ -231,7 +239,7 @@ _CARDINALITY = "preserve_cardinality: bool = False"
 define_dataset(
     f"MapDataset({_INPUT}; {_MAP}, {_INTER}, {_CARDINALITY}, force_synchronous: bool = False,"
     f" {METADATA})",
-    lambda n: Map(n.dataset, n.function("f")),
+    lambda n: Map(n.dataset, n.function("f"), counts=n.flag("preserve_cardinality")),
     old=(
         f"ExperimentalMapDataset({_INPUT}; {_MAP}, {_INTER}, {_CARDINALITY},"
         " force_synchronous: bool = False)",

@@ -299,6 +299,10 @@ class _Counted(Items):
 
 
 class _IgnoreErrors(SameItems):
+    @property
+    def cardinality(self) -> int:
+        return UNKNOWN
+
     def items(self, context: IterationContext) -> Items:
         return _Undisturbed(self.source.items(context))
 

@@ -121,4 +121,35 @@ mapped = [tf.strings.join([text, text], "-"), tf.strings.length(text), tf.string
 with tf.Session() as s: log.append([[v.to_list() for v in s.run(part, {n: [1, 0, 0]})] for part in (picked, joined, shaped, mapped)]); log.append(s.run([tf.gather(x, 2), tf.gather_nd(x, [[0, 1], [2, 0]]), tf.gather_nd(deep, [[0, 1, 1]])])); log.append([raises("InvalidArgumentError", "", lambda: s.run(y.flat_values, {n: [3]})) for y in (tf.gather(x, n), tf.concat([x, tf.gather(x, n)], 1))])
 d = tf.data.Dataset.range(3).map(lambda i: tf.RaggedTensor.from_row_lengths(tf.range(i), [i])).make_one_shot_iterator().get_next()
 with tf.Session() as s: log.append([s.run(d).to_list() for _ in range(3)])
+# 94_ragged_rows_folded_and_turned
+x = tf.ragged.constant([[1, 2], [], [3]]); deep = tf.ragged.constant([[[1], [2, 3]], [], [[4]]]); flat = tf.ragged.constant([[[1, 2], [3, 4]], [[5, 6]]], ragged_rank=1); ids = tf.ragged.constant([[1, 0], [], [0]])
+folded = [tf.reduce_sum(deep, 0), tf.reduce_sum(deep, 1), tf.reduce_max(deep, 1), tf.reduce_sum(deep, 1, keepdims=True), tf.reduce_any(deep > 1, 1), tf.reduce_mean(tf.cast(deep, tf.float32), 1), tf.reduce_max(flat, [2])]
+turned = [tf.reverse(x, [0]), tf.reverse(x, [1]), tf.reverse(deep, [0, 2]), tf.reverse(flat, [-1]), tf.squeeze(tf.expand_dims(x, 0), 0), tf.squeeze(tf.expand_dims(x, 1), 1), tf.squeeze(tf.expand_dims(x, -1), [2]), tf.squeeze(tf.ragged.constant([[[1]], [[2]]]), [1])]
+picked = [tf.batch_gather(x, ids), tf.gather(x, ids, axis=1, batch_dims=1), tf.gather(deep, ids, axis=1, batch_dims=1), tf.gather(deep, tf.ragged.constant([[0], [2, 2]])), tf.batch_gather([[5, 6], [7, 8]], tf.ragged.constant([[1], [0, 1]])), tf.gather(tf.ragged.constant([[[1, 2], [3, 4]], [[5, 6]]]), [1], axis=2)]
+with tf.Session() as s: log.append([[v.to_list() for v in s.run(part)] for part in (folded, turned, picked)]); log.append(s.run([tf.reduce_sum(deep, [1, 2]), tf.reduce_sum(deep, [0, 1, 2]), tf.reduce_mean(tf.cast(deep, tf.float32), [1, 2]), tf.reduce_sum(flat, [0, 2]), tf.gather(tf.ragged.constant([[1, 2], [3]]), [0], axis=1), tf.squeeze(tf.ragged.constant([[1, 2]]), [0])])); log.append([raises("InvalidArgumentError", "is not squeezable!", lambda: s.run(tf.squeeze(x, [k]).flat_values if k else tf.squeeze(x, [k]))) for k in (0,)])
+log.append(raises("ValueError", "must have an axis argument", lambda: tf.squeeze(x))); log.append(raises("TypeError", "`axis` must be a list of int", lambda: tf.reverse(x, 1))); log.append(raises("ValueError", "out of bounds", lambda: tf.reduce_sum(x, 2)))
+# 73_ragged_loop_variables
+x = tf.ragged.constant([[1, 2], [], [3]]); deep = tf.ragged.constant([[[1], [2, 3]], [], [[4]]]); p = tf.placeholder(tf.bool, []); body = lambda i, r: (i + 1, tf.concat([r, r], 0)); last = lambda f, r, **more: tf.while_loop(lambda i, r: i < 2, f, [0, r], **more)[1]
+y = [tf.cond(p, lambda: x, lambda: x * 2), tf.cond(p, lambda: deep * 3, lambda: deep), tf.cond(p, lambda: {"a": x, "b": 1}, lambda: {"a": x + x, "b": 2})["a"], last(lambda i, r: (i + 1, r * 2), x), last(lambda i, r: (i + 1, tf.concat([r, r], 1)), x), last(lambda i, r: (i + 1, r * 2), deep), last(body, x, shape_invariants=[tf.TensorShape([]), tf.TensorShape([None, None])])]
+with tf.Session() as s: log.append([[v.to_list() for v in s.run(y, {p: taken})] for taken in (True, False)])
+log.append(raises("ValueError", "enters the loop with shape", lambda: last(body, x)))
+# 73_rows_of_different_lengths_mapped
+x = tf.ragged.constant([[1, 2], [], [3]]); deep = tf.ragged.constant([[[1], [2, 3]], [], [[4]]]); S = tf.RaggedTensorSpec; f = tf.ragged.constant([[1.0, 2.0], [], [3.0]])
+rows = [tf.map_fn(lambda r: r * 2, x), tf.map_fn(lambda r: r * 10, deep), tf.map_fn(tf.range, tf.constant([3, 0, 2]), fn_output_signature=S([None], tf.int32)), tf.map_fn(lambda r: r[:1], x, fn_output_signature=S([None], tf.int32)), tf.map_fn(lambda r: tf.reduce_sum(r, 1), deep, fn_output_signature=S([None], tf.int32)), tf.map_fn(lambda r: tf.ragged.range(r), tf.constant([[1, 2], [0, 3]]), fn_output_signature=S([None, None], tf.int32))]
+sums = [tf.map_fn(tf.reduce_sum, x, dtype=tf.int32), tf.map_fn(tf.size, x, fn_output_signature=tf.int32), tf.map_fn(lambda t: tf.reduce_sum(t[0]) + t[1], (x, tf.constant([10, 20, 30])), dtype=tf.int32), tf.gradients(tf.map_fn(lambda r: tf.reduce_sum(r * r), f, dtype=tf.float32), f.flat_values), tf.gradients(tf.map_fn(lambda r: r * r, f).flat_values ** 2, f.flat_values)]
+with tf.Session() as s: log.append([v.to_list() for v in s.run(rows)]); log.append(s.run(sums))
+# 94_what_does_not_fit_in_datasets
+D = tf.data.Dataset; E = tf.data.experimental; d = D.range(5); f = D.from_tensors([1.0])
+for words, call in (("Python `list` is not supported", lambda: D.zip([d, d])), ("Python `list` is not supported", lambda: D.zip({"a": [d]}))): log.append(raises("TypeError", words, call))
+for values in (0, 1.5): log.append(raises("TypeError", "Invalid `padding_values`", lambda: d.padded_batch(2, [], values)))
+log.append(raises("TypeError", "Invalid `padding_values`", lambda: f.padded_batch(2, [2], 1))); log.append(raises("ValueError", "matching leading dimension. Encountered both 2 and 1.", lambda: D.from_tensors(([1, 2], [1])).unbatch())); log.append(raises("ValueError", "Either the `window_size` argument or", lambda: d.apply(E.group_by_window(lambda x: x, lambda k, w: w))))
+counted = [d.window(2), d.window(2, 1, 2, True), d.window(4, 1, 3, True), d.window(3, 2), d.repeat().window(2), d.map(lambda x: x), d.map(lambda x: x, 2), d.apply(E.map_and_batch(lambda x: x, 2)), d.apply(E.ignore_errors()), d.enumerate(), d.shuffle(3).cache().prefetch(1).repeat(2)]
+with tf.Session() as s: log.append(s.run([E.cardinality(x) for x in counted]))
+# 75_arrays_of_what_does_not_fit
+A = lambda n: tf.TensorArray(tf.int32, n)
+log.append(raises("ValueError", "Dimensions must be equal, but are 2 and 1", lambda: A(4).scatter([0], [7, 8]))); log.append(raises("ValueError", "Shape must be rank 1 but is rank 0", lambda: A(4).scatter(0, [7]))); log.append(raises("ValueError", "Shape must be rank 1 but is rank 0", lambda: A(2).split([1, 2], 2)))
+x = tf.constant(1); y = tf.tuple([x, 3, None, [4, 5]]); log.append([None if t is None else t.dtype.name for t in y])
+with tf.Session() as s: log.append(s.run([A(2).scatter([x, 0], [7, 8]).stack(), *(t for t in y if t is not None)]))
+# 55_axes_that_are_no_integers
+log.append(raises("TypeError", "Expected int for argument 'axis' not 'a'.", lambda: tf.squeeze([[1]], "a")))
 """)
