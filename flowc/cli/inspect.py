@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flowc.cli.parameters import debug_option, json_option, model_options
+from flowc.ir.text.shape_text import shown_dims
 
 if TYPE_CHECKING:
     from flowc.graph import Graph, Tensor
@@ -256,8 +257,6 @@ def _type_text(tensor: Tensor | TensorInfo) -> str:
 
 
 def _typed(dtype: str, sizes: Iterable[Any] | None) -> str:
-    from flowc.ir.types import shown_dims
-
     return dtype + shown_dims(sizes, "[...]")
 
 

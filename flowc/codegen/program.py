@@ -200,27 +200,46 @@ def compile_program(
     if keeps_values:
         spec = _with_initial_values(spec, weights)
         pieces = packed(weights.pieces)
+    symbols = {k.symbol for k in kernels.values() if k.symbol is not None}
+    symbols |= {name for o in spec.objects for name in o.functions.names}
+    metadata = _metadata(c, _planned(spec, plan), tables, driver, weights)
+    if on_device:
+        metadata = _with_device(metadata, plan, () if keeps_values else on_device)
+    steps = tuple(_traced_step(step, launches) for step in driver.steps)
+    return CompiledProgram(
+        made, pieces, replace(metadata, steps=steps), runtime(), tuple(sorted(symbols))
+    )
+
+
+def _planned(spec: ProgramSpec, plan: Plan) -> ProgramSpec:
+    """The spec with what the plan decides: outputs that are where inputs were, and variables that
+    stay on a device."""
     resident = [v.input is not None and Input(v.input) in plan.resident for v in spec.variables]
-    variables = [replace(v, on_device=there) for v, there in zip(spec.variables, resident)]
-    aliases = tuple(Alias(*pair) for pair in plan.in_place)
-    metadata = ProgramMetadata(
-        spec=replace(spec, variables=tuple(variables), aliases=aliases),
-        sizes=tuple(map(str, sizes)),
-        input_sizes=input_sizes,
+    variables = tuple(replace(v, on_device=on) for v, on in zip(spec.variables, resident))
+    return replace(spec, variables=variables, aliases=tuple(Alias(*p) for p in plan.in_place))
+
+
+def _metadata(
+    c: Computation, spec: ProgramSpec, tables: DriverTables, driver: Driver, weights: _Weights
+) -> ProgramMetadata:
+    """What who runs a program has to know of it, where there is no device."""
+    return ProgramMetadata(
+        spec=spec,
+        sizes=tuple(map(str, tables.sizes)),
+        input_sizes=tables.input_sizes,
         constraints=tuple((str(a), str(b)) for a, b in c.constraints),
         errors=tuple(driver.errors),
         weights_bytes=weights.size,
         calls=tuple(map(_host_call, driver.calls)),
         strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
-        has_device=bool(on_device),
-        crossing=crossing_places(plan) if on_device else ((), ()),
-        on_device=() if keeps_values else _names_on_device(on_device, variables),
-        steps=tuple(_traced_step(step, launches) for step in driver.steps),
     )
-    symbols = {k.symbol for k in kernels.values() if k.symbol is not None}
-    symbols |= {name for o in spec.objects for name in o.functions.names}
-    every = tuple(sorted(symbols))
-    return CompiledProgram(made, pieces, metadata, runtime(), every)
+
+
+def _with_device(metadata: ProgramMetadata, plan: Plan, named: Iterable[Node]) -> ProgramMetadata:
+    """The same of a program that a device runs a part of. `named`: the clusters whose nodes the
+    metadata lists, if any."""
+    names = _names_on_device(named, metadata.spec.variables) if named else ()
+    return replace(metadata, has_device=True, crossing=crossing_places(plan), on_device=names)
 
 
 def _threads() -> WorkerThreads:

@@ -52,8 +52,8 @@ def _operations(node: Node) -> Dim:
             return node.output.type.size * _primitives(body)
         case Reduction(prepare=prepare):
             return node.inputs[0].type.size * (1 + _primitives(prepare))
-        case MatMul(transpose_a=turned):
-            inner = [v.type.dims[-2 if turned else -1] for v in node.inputs[:-1]]
+        case MatMul(transpose_a=transposed):
+            inner = [v.type.dims[-2 if transposed else -1] for v in node.inputs[:-1]]
             return 2 * node.output.type.size * sum(inner, start=0)
         case Convolution(transposed=transposed):
             image, kernel = node.inputs[:2]

@@ -25,8 +25,8 @@ from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.fetch_set import Feed, Fetch, FetchSet
 from flowc.graph.sources_and_sinks import inside_loops
 from flowc.ir.dims import Dim, Symbol, substitute, symbol, symbols_of
+from flowc.ir.text.shape_text import shown_dims
 from flowc.ir.traversal import inputs_first, reachable
-from flowc.ir.types import shown_dims
 
 LONG = 24  # letters of a size's name that nobody wants to type
 

@@ -220,7 +220,7 @@ class RegionExtractor:
         alike: dict[Ref, list[Unit]] = {}  # the conditionals among them, by predicate
 
         def push(unit: Unit) -> None:
-            heapq.heappush(ready, self.dependencies.rank(unit))
+            heapq.heappush(ready, self.dependencies.priority(unit))
             decision = self.dependencies.decision(unit)
             if decision is not None:
                 alike.setdefault(decision.predicate, []).append(unit)
@@ -269,7 +269,7 @@ class RegionExtractor:
         """Lets the first assignment go that waits for nothing but reads: they wait for others."""
         free = [u for u in held if u not in self.done and self.done.issuperset(before[u])]
         if free:
-            first = min(free, key=self.dependencies.rank)
+            first = min(free, key=self.dependencies.priority)
             del held[first]
             push(first)
         return bool(free)

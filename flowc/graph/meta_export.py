@@ -184,6 +184,7 @@ def _strip_scope(nodes: GraphDef, scope: str) -> list[str]:
 
 
 def _in_group(group: bytes, prefix: bytes) -> bytes:
+    """`loc:@prefix/name`, which names the node that another is colocated with, as `loc:@name`."""
     head, at, name = group.partition(b"@")
     return head + at + name.removeprefix(prefix)
 

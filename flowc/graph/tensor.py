@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flowc.dtypes import DType, name_of
 from flowc.graph.building.operators import Operators
 from flowc.graph.shape import TensorShape, as_shape
+from flowc.ir.text.shape_text import shown_dims
 
 if TYPE_CHECKING:
     from flowc.graph.graph import Graph
@@ -209,8 +210,6 @@ def _contradiction(mine: TensorShape, given: TensorShape) -> str:
     a, b = mine.sizes or (), given.sizes or ()
     if len(a) != len(b):
         return f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
-    from flowc.ir.types import shown_dims  # a Session imports none of it
-
     at = next(i for i, (x, y) in enumerate(zip(a, b)) if None not in (x, y) and x != y)
     return (
         f"Dimension {at} in both shapes must be equal, but are {a[at]} and {b[at]}. "

@@ -28,7 +28,8 @@ from flowc.ir.lowering import Elementwise, Extracted, Structural
 from flowc.ir.op import Op, call_reference, op_named, output_dtypes
 from flowc.ir.scalar_body import rounds_halves
 from flowc.ir.signature import REQUIRED
-from flowc.ir.types import MAX_RANK, TensorType, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import MAX_RANK, TensorType
 
 Content = np.ndarray | None
 CONTENT_LIMIT = 1024  # elements; larger integer tensors are data, not shapes

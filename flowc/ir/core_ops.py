@@ -134,10 +134,10 @@ def _infer_dot(c: Inference) -> Dims:
     *pieces, right = range(len(c.inputs))
     if len(pieces) != c.attrs["pieces"] or any(c.rank(i) < 2 for i in (*pieces, right)):
         raise c.fail(f"a product of {c.attrs['pieces']} pieces of matrices and a matrix")
-    rows, inner = _turned(c.dims(0), c.attrs["transpose_a"])
+    rows, inner = _matrix_dims(c.dims(0), c.attrs["transpose_a"])
     for i in pieces[1:]:
         inner = inner + c.dims(i)[-1]
-    other, columns = _turned(c.dims(right), c.attrs["transpose_b"])
+    other, columns = _matrix_dims(c.dims(right), c.attrs["transpose_b"])
     if isinstance(inner, int) and isinstance(other, int) and inner != other:
         raise c.fail(f"sums over {inner} and {other} elements")
     dims: Dims = c.attrs["result"]
@@ -149,7 +149,7 @@ def _infer_dot(c: Inference) -> Dims:
     return dims
 
 
-def _turned(dims: Dims, transposed: bool) -> Dims:
+def _matrix_dims(dims: Dims, transposed: bool) -> Dims:
     return dims[:-3:-1] if transposed else dims[-2:]
 
 

@@ -116,8 +116,9 @@ class ListValue:
 Known = tuple[Dim | None, ...] | None
 
 
-def joined_known(one: Known, other: Known) -> Known:
-    """What every element holds of a list that has elements of two kinds."""
+def join_known(one: Known, other: Known) -> Known:
+    """The join of what is known of the numbers in elements: those in which both agree. `()`: there
+    is no element yet, which any other joins."""
     if one == () or other == ():
         return other if one == () else one
     if one is None or other is None or len(one) != len(other):

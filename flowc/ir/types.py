@@ -20,13 +20,6 @@ Dims = tuple[Dim, ...]
 MOST_BYTES = 1 << 47
 
 
-def shown_dims(dims: Iterable[Dim | None] | None, unknown: str = "<unknown>") -> str:
-    """Dims as TensorFlow's messages print shapes: `[2,?]`; `unknown` for an unknown rank."""
-    if dims is None:
-        return unknown
-    return f"[{','.join('?' if d is None else str(d) for d in dims)}]"
-
-
 @dataclass(frozen=True, slots=True)
 class TensorType:
     """Element dtype and one size a dimension; the rank is always known."""

@@ -167,8 +167,8 @@ def _plain_convolution(m: Match) -> Value:
         "dtype": node.output.type.dtype,
         "label": node.op.name,
     }
-    turned = _phase_weights(b, weights, steps, groups)
-    made = b.emit(op_named("convolution"), (x, turned), attrs).output
+    phases = _phase_weights(b, weights, steps, groups)
+    made = b.emit(op_named("convolution"), (x, phases), attrs).output
     return made if set(steps) == {1} else _spread_phases(b, made, node, lowering)
 
 

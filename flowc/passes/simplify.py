@@ -126,8 +126,8 @@ def _swaps_last_axes(m: Match) -> bool:
     return not is_complex and _order(m) == [*range(rank - 2), rank - 1, rank - 2]
 
 
-def _with_flag_turned(m: Match) -> Value:
-    side = m.node.inputs.index(m["turned"])
+def _with_flag_flipped(m: Match) -> Value:
+    side = m.node.inputs.index(m["transposed"])
     inputs = [m["x"] if i == side else v for i, v in enumerate(m.node.inputs)]
     flag = _FLAGS[m.node.op.name][side]
     return m.b.emit(m.node.op, inputs, {**m.node.attrs, flag: not m.node.attrs[flag]}).output
@@ -215,7 +215,7 @@ def _both(first: Node, second: Node) -> tuple[str, ...]:
 
 
 KEPT = op("greater_equal", "drawn", const("rate"))
-TRANSPOSE = op("transpose", "x", const("order"), name="turned")
+TRANSPOSE = op("transpose", "x", const("order"), name="transposed")
 PAD = op("pad", "x", const("amounts"), name="padded")
 PRODUCT = op("", "x", const("weights"), lowerings=(MatMul, Convolution), name="product", alone=True)
 SUM = op("add|bias_add", PRODUCT, const("term"), name="sum", alone=True)
@@ -266,11 +266,11 @@ RULES = (
     Rewrite(
         "fold_pad_into_convolution", op("conv2d", PAD, "weights"), _padded_convolution, _pads_pixels
     ),
-    # a matrix transposed in its last two axes -> the flag of the product turned
+    # a matrix transposed in its last two axes -> the flag of the product flipped
     Rewrite(
         "fold_transpose_into_product",
         op("|".join(_FLAGS), TRANSPOSE, "other", commutes=True),
-        _with_flag_turned,
+        _with_flag_flipped,
         _swaps_last_axes,
     ),
     # (x @ w) * c -> x @ (w * c), for a constant factor for each output channel

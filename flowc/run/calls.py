@@ -6,7 +6,7 @@ In: arrays in the order of a program's feeds. Out: results in the structure that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from flowc.ir.program_spec import TensorSpec
-    from flowc.run.executable import Executable
+    from flowc.run.executable import Executable, Layout
     from flowc.run.programs import SessionProgram
     from flowc.run.segments import Segment
     from flowc.run.state import RunState
@@ -164,22 +164,25 @@ class DeviceCall:
         the host."""
         executable = self.executable
         layout = executable.layout_of(every)
-        results: list[Any] = layout.last_outputs(buffers)
-        fetched = len(layout.outputs) - len(buffers)
-        stays = () if executable.finds_sizes or not self.stays else executable.metadata.crossing[1]
-        first = enumerate(layout.outputs[:fetched])
-        made = (DeviceArray.new(*o) if o and k in stays else layout.new(o) for k, o in first)
-        results = [*made, *results]
+        results = [*self._new_results(layout, len(buffers)), *layout.last_outputs(buffers)]
         read, written = [_address(a) for a in every], [_address(a) for a in results]
         if variables is not None:
-            for own, there in zip((read, written), variables):
-                own[len(own) - len(there) :] = [
-                    b or a for a, b in zip(own[len(own) - len(there) :], there)
-                ]
+            for own, on_device in zip((read, written), variables):
+                first = len(own) - len(on_device)
+                own[first:] = [b or a for a, b in zip(own[first:], on_device)]
         found = executable.run_laid_out(
             layout, map(_on_host, every), [_on_host(a) for a in results], timeout, (read, written)
         )
+        # What the run left on the device is not among what it gives back.
         return [b if a is None else a for a, b in zip(found, results)]
+
+    def _new_results(self, layout: Layout, updates: int) -> Iterator[Any]:
+        """Memory for what is fetched, on the device where that is to stay there. `updates`: so many
+        outputs behind are new values of variables."""
+        executable = self.executable
+        stays = () if executable.finds_sizes or not self.stays else executable.metadata.crossing[1]
+        for k, output in enumerate(layout.outputs[: len(layout.outputs) - updates]):
+            yield DeviceArray.new(*output) if output and k in stays else layout.new(output)
 
 
 @dataclass(slots=True, eq=False)

@@ -338,8 +338,8 @@ class HeldVariables:
         return read, written
 
     def _wait(self, entry: Entry) -> None:
-        """Returns when no run that is under way conflicts with this one, nor any that has waited
-        for longer: nobody waits for ever."""
+        """Waits in line: until no run under way conflicts with this one, nor one that has waited
+        for longer, so that none starves."""
         if any(thread == entry[1] for _, thread in self._active):
             self._check_nested(entry)
         self._waiting.append(entry)

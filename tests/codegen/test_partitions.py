@@ -92,6 +92,9 @@ def test_which_zero_is_the_largest_does_not_depend_on_the_piece(name: str, lengt
         ([(40, 5), (10, 5)], 0),  # some are, but waking costs more
         ([(200, 5), (10, 5)], 39),
         ([(200, 0)], 0),  # nobody knows how much work that is
+        ([(7, -4)], 0),
+        ([(7, -40)], 6),  # few steps, each worth a few chunks, or many
+        ([(1, -100)], None),
         ([(symbol("n"), 5)], 0),
     ],
 )

@@ -244,6 +244,14 @@ def test_nobody_knows_what_a_step_of_grain_zero_costs(native: Native) -> None:
     assert len(_worker_switches()) == 1
 
 
+def test_few_steps_wake_workers_where_each_is_worth_it(native: Native) -> None:
+    native.stop()
+    native.count(3, -2, 4, 10)
+    assert not _worker_switches()
+    native.count(3, -3, 4, 10)
+    assert len(_worker_switches()) == 2
+
+
 def test_workers_sleep_in_a_long_run_and_wake_when_one_begins(native: Native) -> None:
     native.begin(4, 0)
     native.count(100, 1, 4, 3)

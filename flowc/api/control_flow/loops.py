@@ -11,7 +11,12 @@ from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
-from flowc.api.control_flow.tensor_array import TensorArray, flow_or_tensor, like, with_flows
+from flowc.api.control_flow.tensor_array import (
+    TensorArray,
+    flow_or_tensor,
+    with_flow_or_tensor,
+    with_flows,
+)
 from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
 from flowc.api.framework.scopes import name_scope
@@ -131,7 +136,9 @@ class _Loop:
         return result, context.loop_exits
 
     def _packed(self, tensors: Sequence[Tensor]) -> Any:
-        values = [like(leaf, t) for leaf, t in zip(self.leaves, tensors, strict=True)]
+        values = [
+            with_flow_or_tensor(leaf, t) for leaf, t in zip(self.leaves, tensors, strict=True)
+        ]
         return nest.pack_sequence_as(self.structure, values, expand=True)
 
 

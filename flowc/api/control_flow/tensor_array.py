@@ -348,15 +348,17 @@ class TensorArray:
 
 
 def flow_or_tensor(value: Any) -> Tensor:
+    """What stands for a leaf: the flow of a TensorArray, else the value as a tensor."""
     return value.flow if isinstance(value, TensorArray) else as_tensor(value)
 
 
-def like(leaf: Any, tensor: Tensor) -> Any:
+def with_flow_or_tensor(leaf: Any, tensor: Tensor) -> Any:
+    """A leaf of another tensor: of a TensorArray, the tensor is its flow."""
     return leaf.with_flow(tensor) if isinstance(leaf, TensorArray) else tensor
 
 
 def with_flows(structure: Any, tensors: Sequence[Tensor]) -> Any:
     """`structure` of other tensors; where it has TensorArrays, the tensors are their flows."""
     leaves = nest.flatten(structure, expand=True)
-    values = [like(leaf, t) for leaf, t in zip(leaves, tensors, strict=True)]
+    values = [with_flow_or_tensor(leaf, t) for leaf, t in zip(leaves, tensors, strict=True)]
     return nest.pack_sequence_as(structure, values, expand=True)

@@ -222,7 +222,7 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
         height = value.shape.ndims - 3
         width = height + 1
 
-        def turned(quarters: int) -> Tensor:
+        def rotated(quarters: int) -> Tensor:
             if quarters == 1:
                 return transpose_image(arrays.reverse(value, [width]))
             if quarters == 2:
@@ -230,9 +230,9 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
             return arrays.reverse(transpose_image(value), [width]) if quarters else value
 
         if not isinstance(k, Tensor):
-            return turned(int(k) % 4)
+            return rotated(int(k) % 4)
         quarters = floormod(k, 4)
-        cases = [(equal(quarters, n), lambda n=n: turned(n)) for n in (1, 2, 3)]
+        cases = [(equal(quarters, n), lambda n=n: rotated(n)) for n in (1, 2, 3)]
         found = case(cases, default=lambda: value, exclusive=True, name=scope)
         return found
 

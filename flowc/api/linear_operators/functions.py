@@ -45,8 +45,8 @@ def matmul(
     named = {} if name is None else {"name": name}
     if _is_operator(a):
         return a.matmul(b, adjoint=adjoint_a, adjoint_arg=adjoint_b, **named)
-    turned = b.matmul(a, adjoint=not adjoint_b, adjoint_arg=not adjoint_a, **named)
-    return linear_algebra.adjoint(turned)
+    product = b.matmul(a, adjoint=not adjoint_b, adjoint_arg=not adjoint_a, **named)
+    return linear_algebra.adjoint(product)
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Any:

@@ -96,15 +96,15 @@ def _side(tensor: Tensor, axes: Any, summed_last: bool) -> _Side:
     whole = [size for size in sizes if size is not None]
     if len(whole) < len(sizes):
         parts = as_tensor(axes, dtypes.i32, "axes"), as_tensor(free, dtypes.i32, "free")
-        return _turned(tensor, shape(tensor), *parts, known, summed_last)
+        return _side_of_open_sizes(tensor, shape(tensor), *parts, known, summed_last)
     order = [*free, *axes] if summed_last else [*axes, *free]
-    turned = tensor if order == sorted(order) else transpose(tensor, order)
+    matrices = tensor if order == sorted(order) else transpose(tensor, order)
     kept = [whole[axis] for axis in free]
     matrix = [math.prod(kept), math.prod(whole[axis] for axis in axes)]
     matrix = matrix if summed_last else matrix[::-1]
-    if turned.shape.as_list() != matrix:
-        turned = reshape(turned, matrix)
-    return _Side(turned, kept, known)
+    if matrices.shape.as_list() != matrix:
+        matrices = reshape(matrices, matrix)
+    return _Side(matrices, kept, known)
 
 
 def _of_open_rank(tensor: Tensor, axes: Any, summed_last: bool) -> _Side:
@@ -112,10 +112,10 @@ def _of_open_rank(tensor: Tensor, axes: Any, summed_last: bool) -> _Side:
     axes = as_tensor(axes, dtypes.i32, "axes")
     axes = where(axes >= 0, axes, axes + count)
     free = create("ListDiff", [range_of(count), axes]).outputs[0]
-    return _turned(tensor, sizes, axes, free, None, summed_last)
+    return _side_of_open_sizes(tensor, sizes, axes, free, None, summed_last)
 
 
-def _turned(
+def _side_of_open_sizes(
     tensor: Tensor,
     sizes: Tensor,
     axes: Tensor,

@@ -36,8 +36,8 @@ def metric_variable(shape: Any, dtype: DType, name: str) -> Variable:
     )
 
 
-def kept(measured: Measured, values: Any, updates: Any) -> Measured:
-    """A metric, added to the collections of values and of updates that the caller named."""
+def in_collections(measured: Measured, values: Any, updates: Any) -> Measured:
+    """The metric itself, its value and its update added to the collections that are named."""
     graph = get_default_graph()
     for collections, tensor in zip((values, updates), measured, strict=True):
         if collections:

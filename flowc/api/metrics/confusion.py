@@ -24,7 +24,7 @@ from flowc.api.metrics.accumulation import (
     Measured,
     alike,
     broadcast_weights,
-    kept,
+    in_collections,
     metric_variable,
     ratio,
 )
@@ -92,7 +92,7 @@ def _counter(scope: str, label: bool, prediction: bool, doc: str) -> Callable[..
             if weights is not None:
                 values = m.multiply(values, broadcast_weights(weights, values))
             found = identity(count), assign_add(count, reduce_sum(values))
-            return kept(found, metrics_collections, updates_collections)
+            return in_collections(found, metrics_collections, updates_collections)
 
     return named(function, scope, f"{doc}, {_ARGUMENTS}")
 
@@ -120,7 +120,7 @@ def _share(scope: str, others: Callable[..., Measured], doc: str) -> Callable[..
                 where(m.greater(h + w, 0), m.div(h, h + w), 0.0, name)
                 for h, w, name in zip(hits, wrong, ("value", "update_op"))
             )
-            return kept((value, update), metrics_collections, updates_collections)
+            return in_collections((value, update), metrics_collections, updates_collections)
 
     return named(function, scope, f"{doc}, {_ARGUMENTS}")
 
@@ -149,7 +149,7 @@ def mean_iou(
         total = metric_variable([num_classes] * 2, dtypes.f64, "total_confusion_matrix")
         now = confusion_matrix(y, x, num_classes, dtypes.f64, weights=weights)
         update = assign_add(total, now)
-        return kept((_mean_iou(total), update), metrics_collections, updates_collections)
+        return in_collections((_mean_iou(total), update), metrics_collections, updates_collections)
 
 
 def _mean_iou(matrix: Any) -> Tensor:
@@ -190,4 +190,4 @@ def mean_per_class_accuracy(
         shares = m.div_no_nan(count, m.maximum(total, 0))
         value = reduce_mean(shares, name="mean_accuracy")
         update = ratio(new_count, new_total, "update_op")
-        return kept((value, update), metrics_collections, updates_collections)
+        return in_collections((value, update), metrics_collections, updates_collections)

@@ -21,7 +21,7 @@ from flowc.api.metrics.accumulation import (
     Measured,
     alike,
     broadcast_weights,
-    kept,
+    in_collections,
     metric_variable,
     ratio,
 )
@@ -56,7 +56,7 @@ def mean(
         with get_default_graph().control_dependencies([x]):
             new_count = assign_add(count, number)
         found = ratio(total, count, "value"), ratio(new_total, new_count, "update_op")
-        return kept(found, metrics_collections, updates_collections)
+        return in_collections(found, metrics_collections, updates_collections)
 
 
 def mean_tensor(
@@ -79,7 +79,7 @@ def mean_tensor(
         with get_default_graph().control_dependencies([x]):
             new_count = assign_add(count, number)
         found = ratio(total, count, "value"), ratio(new_total, new_count, "update_op")
-        return kept(found, metrics_collections, updates_collections)
+        return in_collections(found, metrics_collections, updates_collections)
 
 
 def accuracy(
@@ -144,7 +144,7 @@ def root_mean_squared_error(
     errors as `accuracy`."""
     chosen = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, name=chosen)
-    return kept((m.sqrt(value), m.sqrt(update)), metrics_collections, updates_collections)
+    return in_collections((m.sqrt(value), m.sqrt(update)), metrics_collections, updates_collections)
 
 
 def mean_relative_error(
@@ -182,7 +182,7 @@ def mean_cosine_distance(
     products = reduce_sum(m.multiply(x, y), axis=[dim], keepdims=True)
     value, update = mean(products, weights, name=name or "mean_cosine_distance")
     found = m.subtract(1.0, value), m.subtract(1.0, update)
-    return kept(found, metrics_collections, updates_collections)
+    return in_collections(found, metrics_collections, updates_collections)
 
 
 def percentage_below(

@@ -22,7 +22,7 @@ from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise as m
 from flowc.api.math.reductions import cumsum, reduce_any, reduce_sum
-from flowc.api.metrics.accumulation import Measured, kept, metric_variable
+from flowc.api.metrics.accumulation import Measured, in_collections, metric_variable
 from flowc.api.sparse.sparse_ops import sparse_to_dense
 from flowc.api.variables.variable_ops import assign_add
 from flowc.graph import Tensor
@@ -131,7 +131,7 @@ def _share(
         bad = _counted(wrong + suffix, misses, weights)
         value = m.div(good[0], m.add(good[0], bad[0]), name=scope)
         update = m.div(good[1], m.add(good[1], bad[1]), name="update")
-        return kept((value, update), *collections)
+        return in_collections((value, update), *collections)
 
 
 def recall_at_k(
@@ -245,7 +245,7 @@ def average_precision_at_k(
         (top, top_then), (total, total_then) = sums
         value = m.div_no_nan(total, top, name="mean")
         update = m.div_no_nan(total_then, top_then, name=scope)
-        return kept((value, update), metrics_collections, updates_collections)
+        return in_collections((value, update), metrics_collections, updates_collections)
 
 
 sparse_average_precision_at_k = average_precision_at_k

@@ -25,7 +25,7 @@ from flowc.api.metrics.accumulation import (
     Measured,
     alike,
     broadcast_weights,
-    kept,
+    in_collections,
     metric_variable,
 )
 from flowc.api.variables.variable_ops import assign_add
@@ -113,7 +113,7 @@ def auc(
             _area(counts, curve, summation_method, last)
             for counts, last in zip(found, ("value", "update_op"))
         )
-        return kept((value, update), metrics_collections, updates_collections)
+        return in_collections((value, update), metrics_collections, updates_collections)
 
 
 def _area(counts: Counts, curve: str, method: str, name: str) -> Tensor:
@@ -174,7 +174,9 @@ def _at_thresholds(which: str) -> Callable[..., Measured]:
     ) -> Measured:
         with variable_scope(name, which, [predictions, labels]):
             values, updates = _counts(labels, predictions, thresholds, weights, [which])
-            return kept((values[which], updates[which]), metrics_collections, updates_collections)
+            return in_collections(
+                (values[which], updates[which]), metrics_collections, updates_collections
+            )
 
     return named(function, scope, _at_each(which.replace("_", " ")))
 
@@ -204,7 +206,7 @@ def _share_at_thresholds(what: str, wrong: str) -> Callable[..., Measured]:
                 m.div(c[names[0]], EPSILON + c[names[0]] + c[wrong], name=f"{what}_{last}")
                 for c, last in zip(found, ("value", "update_op"))
             )
-            return kept((value, update), metrics_collections, updates_collections)
+            return in_collections((value, update), metrics_collections, updates_collections)
 
     return named(function, scope, _at_each(what))
 
@@ -236,7 +238,7 @@ def sensitivity_at_specificity(
     with variable_scope(name, "sensitivity_at_specificity", [predictions, labels]):
         found = _counts(labels, predictions, _spread(num_thresholds), weights, list(_HITS))
         value, update = (computed(c, n) for c, n in zip(found, ("value", "update_op")))
-        return kept((value, update), metrics_collections, updates_collections)
+        return in_collections((value, update), metrics_collections, updates_collections)
 
 
 def specificity_at_sensitivity(
@@ -264,7 +266,7 @@ def specificity_at_sensitivity(
     with variable_scope(name, "specificity_at_sensitivity", [predictions, labels]):
         found = _counts(labels, predictions, _spread(num_thresholds), weights, list(_HITS))
         value, update = (computed(c, n) for c, n in zip(found, ("value", "update_op")))
-        return kept((value, update), metrics_collections, updates_collections)
+        return in_collections((value, update), metrics_collections, updates_collections)
 
 
 def _at(counts: Tensor, index: Tensor) -> Tensor:

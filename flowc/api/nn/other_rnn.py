@@ -134,16 +134,16 @@ def static_bidirectional_rnn(
                 cell_fw, inputs, initial_state_fw, dtype, sequence_length, forward
             )
         with variable_scope("bw") as backward:
-            turned = _turned(inputs, sequence_length)
+            reversed_inputs = _reversed_steps(inputs, sequence_length)
             back, state_bw = static_rnn(
-                cell_bw, turned, initial_state_bw, dtype, sequence_length, backward
+                cell_bw, reversed_inputs, initial_state_bw, dtype, sequence_length, backward
             )
-    back = _turned(back, sequence_length)
+    back = _reversed_steps(back, sequence_length)
     joined = [concat([x, y], 1) for x, y in zip(there, back, strict=True)]
     return joined, state_fw, state_bw
 
 
-def _turned(inputs: Sequence[Any], lengths: Any) -> list[Any]:
+def _reversed_steps(inputs: Sequence[Any], lengths: Any) -> list[Any]:
     """A list of steps, backwards; of sequences that end early, backwards up to their ends."""
     if lengths is None:
         return list(reversed(inputs))

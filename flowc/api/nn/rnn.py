@@ -281,8 +281,8 @@ def bidirectional_dynamic_rnn(
         with variable_scope("fw") as forward_scope:
             forward, state_fw = one_way(cell_fw, inputs, initial_state_fw, forward_scope)
         with variable_scope("bw") as backward_scope:
-            turned = nest.map_structure(lambda x: backwards(as_tensor(x)), inputs)
-            backward, state_bw = one_way(cell_bw, turned, initial_state_bw, backward_scope)
+            reversed_inputs = nest.map_structure(lambda x: backwards(as_tensor(x)), inputs)
+            backward, state_bw = one_way(cell_bw, reversed_inputs, initial_state_bw, backward_scope)
     backward = nest.map_structure(backwards, backward)
     return (forward, backward), (state_fw, state_bw)
 

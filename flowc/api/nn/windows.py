@@ -51,13 +51,13 @@ def convolution(
     """Convolution along one, two or three spatial dimensions, as many as the filter [..., in, out]
     has. Raises `ValueError` for other numbers of them, and for strides with dilations."""
     weights = as_tensor(one_of(filter, "filter", filters, "filters"), name="filters")
-    spread = one_of(dilation_rate, "dilation_rate", dilations, "dilations")
+    dilation = one_of(dilation_rate, "dilation_rate", dilations, "dilations")
     spatial = (weights.shape.ndims or 0) - 2
     if spatial not in (1, 2, 3):
         raise ValueError(
             f"`num_spatial_dims` must be 1, 2, or 3. Received: num_spatial_dims={spatial}."
         )
-    steps, rates = _steps_and_rates(spatial, strides, spread)
+    steps, rates = _steps_and_rates(spatial, strides, dilation)
     with name_scope(name, "convolution", [input, weights]) as scope:
         function = (conv1d, conv2d, conv3d)[spatial - 1]
         layout = data_format or LAYOUTS[spatial - 1]
@@ -104,7 +104,7 @@ def pool(
 
     Raises `ValueError` for another kind or number of dimensions, for strides with dilations or
     longer than the window, and for `"SAME"` with dilations."""
-    spread = one_of(dilation_rate, "dilation_rate", dilations, "dilations")
+    dilation = one_of(dilation_rate, "dilation_rate", dilations, "dilations")
     window = [int(size) for size in window_shape]
     spatial = len(window)
     if spatial not in (1, 2, 3):
@@ -115,7 +115,7 @@ def pool(
     with name_scope(name, f"{pooling_type.lower()}_pool", [input]) as scope:
         tensor = as_tensor(input, name="input")
         tensor.shape.with_rank(spatial + 2)
-        steps, rates = _steps_and_rates(spatial, strides, spread)
+        steps, rates = _steps_and_rates(spatial, strides, dilation)
         if padding == "SAME" and max(rates) > 1:
             raise ValueError(
                 "pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. Received: "
@@ -281,7 +281,7 @@ def erosion2d(
     channels]. `value`: real numbers [batch, height, width, channels]. Raises `TypeError` for other
     dtypes, `ValueError` for shapes that do not fit."""
     with name_scope(name, "erosion2d", [value, kernel]) as scope:
-        turned = reversed_along(as_tensor(kernel), [0, 1])
+        reversed_kernel = reversed_along(as_tensor(kernel), [0, 1])
         opposite = elementwise.negative(as_tensor(value))
-        dilated = dilation2d(opposite, turned, strides, rates, padding)
+        dilated = dilation2d(opposite, reversed_kernel, strides, rates, padding)
         return elementwise.negative(dilated, name=scope)

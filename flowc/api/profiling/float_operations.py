@@ -41,8 +41,8 @@ def _folded(finish: int) -> Rule:
 
 def _product(op: Operation, inputs: Sequence[Sizes], outputs: Sequence[Sizes]) -> int:
     names = ("transpose_a", "adj_x")
-    turned = any(op.attrs.get(name) for name in names)
-    return 2 * inputs[0][-2 if turned else -1] * math.prod(outputs[0])
+    is_transposed = any(op.attrs.get(name) for name in names)
+    return 2 * inputs[0][-2 if is_transposed else -1] * math.prod(outputs[0])
 
 
 def _convolution(op: Operation, inputs: Sequence[Sizes], outputs: Sequence[Sizes]) -> int:

@@ -25,20 +25,17 @@ def emit_call(frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:
     total, grain = frame.dim(launch.total), frame.wrapping(launch.grain)
     alone = [buffers, ints, i64(0), total, i64(0)]
     shared = [b.bitcast(kernel, BYTES), buffers, ints, total, grain, frame.threads]
-    if isinstance(launch.total, int) and isinstance(launch.grain, int):
-        if launch.total <= launch.grain:
-            b.call(kernel, alone)
-        else:
-            _share(frame, shared, launch.chunks)
+    if launch.chunks == 1:
+        b.call(kernel, alone)
         return
-    if not frame.loops:
-        _share(frame, shared, launch.chunks)
+    if launch.chunks is not None or not frame.loops:
+        _share(frame, shared, launch.worth)
         return
     with b.if_else(b.icmp_signed("<=", total, grain)) as (small, large):
         with small:
             b.call(kernel, alone)
         with large:
-            _share(frame, shared, launch.chunks)
+            _share(frame, shared, launch.worth)
 
 
 def _share(frame: RunFrame, arguments: Sequence[ir.Value], chunks: int | None) -> None:

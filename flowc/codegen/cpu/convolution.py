@@ -1,7 +1,8 @@
 """Convolution kernels, 2-D and 3-D, over images in the layouts that there are tiles for.
 
 In: a `ConvSpec` (structure only: sizes, strides, dilations, padding and groups are run-time
-arguments, so one kernel serves every layer with the same epilogue). Out: kernel source.
+arguments, so one kernel serves every layer with the same epilogue). Out: kernel source, and the
+weights in the order in which it reads them.
 
 A convolution is a matrix multiplication whose left operand is never stored: for a block of output
 pixels (flattened over batch and space, so small maps fill whole tiles) and a block of taps x
@@ -11,6 +12,7 @@ into the padding, and runs the register tile over the packed weights.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from flowc.codegen.cpu.blocked import (
@@ -30,7 +32,9 @@ from flowc.codegen.cpu.blocked import (
     per_axis,
     row_cut,
 )
+from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.packed import Packed
 from flowc.dataclass import dataclass
 from flowc.errors import InternalError
 from flowc.ir.layout import CHANNELS_LAST
@@ -69,8 +73,7 @@ def conv_source(
     `channels` and `n` (input and output channels of one group); `groups parts`; `x_stride` and
     `c_stride` (elements from one pixel to the next); the indices of `extra`; `begin, end`.
     """
-    if spec.layout != CHANNELS_LAST:
-        raise InternalError(f"no tiles for images in {spec.layout}")
+    _check_layout(spec)
     shape, axes = spec.shape, spec.axes
     sizes = per_axis(axes, "in", "out", "kernel", "stride", "dilation", "pad")
     indices = ["batch", *sizes, *["channels", "n", "groups", "parts"]]
@@ -105,3 +108,20 @@ def conv_source(
     symbols = block_symbols(shape, spec.rank, False)
     cut = row_cut(shape, rows)
     return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols, cut)
+
+
+def pack_conv_weights(weights: Array, spec: ConvSpec, *, groups: int = 1) -> Packed:
+    """[*kernel, channels per group, out channels] -> [groups, panels, taps * channels, columns].
+
+    Output channels of one group are contiguous, as TensorFlow has them.
+    """
+    _check_layout(spec)
+    *kernel, channels, out = weights.shape
+    rows = math.prod(kernel) * channels
+    by_group = weights.reshape(rows, groups, out // groups).transpose(1, 0, 2)
+    return pack_gemm_b(by_group, spec.shape)
+
+
+def _check_layout(spec: ConvSpec) -> None:
+    if spec.layout != CHANNELS_LAST:
+        raise InternalError(f"no tiles for images in {spec.layout}")

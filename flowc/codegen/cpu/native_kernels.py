@@ -6,10 +6,11 @@ from flowc.codegen.cpu.kernel_inlining import kernel_source
 from flowc.codegen.cpu.linked_kernels import linked_kernel
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES
 from flowc.codegen.kernels.kernel import SCRATCH, SIZES, STATUS, Fault, Kernel, Launch, Operand
+from flowc.codegen.kernels.loop_choices import grain_of
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node
-from flowc.ir.dims import Dim, floordiv, maximum, symbols_of
+from flowc.ir.dims import Dim, symbols_of
 from flowc.ir.lowering import Native
 
 ELEMENT_NANOSECONDS = 1  # that a kernel is taken to need for an element which it reads or writes
@@ -81,9 +82,9 @@ def _kernel(node: Node, lowering: Native) -> Kernel:
 
 
 def _steps_worth_a_thread(node: Node, total: Dim) -> Dim:
-    """How many steps of the range of a kernel make a chunk. Its elements tell how much work it is,
-    as far as their number is known before it runs."""
+    """The grain of the range of a kernel. Its elements tell how much work it is, as far as their
+    number is known before it runs."""
     found = {size for size, _ in node.sizes}
     values = [v for v in (*node.inputs, *node.outputs) if found.isdisjoint(symbols_of(*v.dims))]
     work = sum((v.type.size for v in values), start=0) * ELEMENT_NANOSECONDS
-    return maximum(1, floordiv(total * CPU_CHOICES.chunk_nanoseconds, maximum(1, work)))
+    return grain_of(total * CPU_CHOICES.chunk_nanoseconds, work)

@@ -322,6 +322,6 @@ def _intrinsic(name: str) -> Callable[..., Any]:
         from flowc.codegen.cpu.register_transpose import move_columns, move_tile, turn_tile
 
         kind, _, count = name.rpartition("_")
-        turns = {TURN: turn_tile, MOVE: move_tile, COLUMNS: move_columns}
-        return turns[f"{kind}_"](int(count))
+        moves = {TURN: turn_tile, MOVE: move_tile, COLUMNS: move_columns}
+        return moves[f"{kind}_"](int(count))
     raise InternalError(f"no intrinsic is named {name}")

@@ -1,4 +1,4 @@
-"""Weights into the layouts that contraction kernels read, done once when compiling.
+"""Right operands in the order in which contraction kernels read them, made once when compiling.
 
 In: arrays in TensorFlow's layouts. Out: what is written when the program's weights are.
 
@@ -32,14 +32,3 @@ def pack_gemm_b(b: Array, shape: TileShape, columns: int = 0) -> Packed:
 
     panels = -(-n // columns)
     return Packed((*batch, panels, k, columns), np.dtype(shape.dtype.numpy), fill)
-
-
-def pack_conv_weights(weights: Array, shape: TileShape, *, groups: int = 1) -> Packed:
-    """[*kernel, channels per group, out channels] -> [groups, panels, taps * channels, columns].
-
-    Output channels of one group are contiguous, as TensorFlow has them.
-    """
-    *kernel, channels, out = weights.shape
-    taps = int(np.prod(kernel, dtype=np.int64))
-    by_group = weights.reshape(taps * channels, groups, out // groups).transpose(1, 0, 2)
-    return pack_gemm_b(by_group, shape)

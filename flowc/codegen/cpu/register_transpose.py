@@ -85,12 +85,12 @@ def _emit_turn(
     lines = [b.gep(source, [b.mul(distance, i64(r))]) for r in range(count)]
     groups = [lines[row : row + lanes] for row in range(0, count, lanes)]
     for first in (min(left, columns - part) for left in range(0, columns, part)):
-        turned: list[list[Value]] = []
+        transposed: list[list[Value]] = []
         for group in groups:
             vectors = [_of_parts(b, group[r::part], first, part, lanes, size) for r in range(part)]
-            turned.append(_turned_within(b, vectors, lanes))
+            transposed.append(_transposed_within(b, vectors, lanes))
         # All of a column, one after another: it is written to memory once.
-        for c, column in enumerate(zip(*turned)):
+        for c, column in enumerate(zip(*transposed)):
             if is_whole:
                 missing = [ir.Constant(column[0].type, ir.Undefined)] * (TILE_SIDE // lanes)
                 joined = _joined(b, [*column, *missing][: TILE_SIDE // lanes])
@@ -134,9 +134,9 @@ def _joined(b: ir.IRBuilder, parts: Sequence[Value]) -> Value:
     return parts[0]
 
 
-def _turned_within(b: ir.IRBuilder, vectors: list[Value], lanes: int) -> list[Value]:
-    """Squares side by side, each turned: in each round a vector meets the one half of all behind
-    it, element by element."""
+def _transposed_within(b: ir.IRBuilder, vectors: list[Value], lanes: int) -> list[Value]:
+    """Squares side by side, each transposed: in each round a vector meets the one half of all
+    behind it, element by element."""
     part = len(vectors)
     low, high = (_interleaving(part, first, lanes) for first in (0, part // 2))
     for _ in range(part.bit_length() - 1):

@@ -43,11 +43,13 @@ EPILOGUE_TYPE = ir.FunctionType(VOID, [BYTES.as_pointer(), I64.as_pointer(), I64
 def workers_of(launches: Iterable[Launch]) -> int | None:
     """How many of the pool's threads a run is to wake when it begins; None where no kernel has use
     for any."""
-    chunks = [x.chunks for x in launches]
-    if all(count == 1 for count in chunks):
+    shared = [x for x in launches if x.chunks != 1]
+    if not shared:
         return None
-    known = [count for count in chunks if count is not None]
-    return max(known) - 1 if sum(known) - len(known) >= WORTH_WAKING else 0
+    known = [(x.chunks, x.worth) for x in shared if x.chunks is not None and x.worth is not None]
+    if sum(worth - 1 for _, worth in known) < WORTH_WAKING:
+        return 0
+    return max(chunks for chunks, _ in known) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import TypeVar
 from flowc.ir.bodies import bodies_of, nodes_within, size_definitions
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, Extremum, Symbol, is_nonnegative, lone_symbol, symbols_of
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.plan.plan import bytes_of, rough
 
 Row = TypeVar("Row")

@@ -154,11 +154,12 @@ class Launch:
 
     `operands`, one a buffer: values of the Computation, constant arrays, packed constants (weights
     in the layout that the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER.
-    `sizes`: the data-dependent sizes that it writes; `scratch` is in bytes per worker, `workspace`
-    in bytes for the whole cluster, from `workspace_offset` on. `errors`: the faults it may report,
-    in the order of their numbers; `fault`: their class. `lanes`: how many threads of a GPU walk one
-    step of the range together. `calls`: what the kernel calls for parts of their ranges, which
-    report no faults and know of STREAMED memory.
+    `grain`: how many steps of the range make a chunk worth a thread; -c where one step is worth c
+    of them, 0 where nobody knows. `sizes`: the data-dependent sizes that it writes; `scratch` is
+    in bytes per worker, `workspace` in bytes for the whole cluster, from `workspace_offset` on.
+    `errors`: the faults it may report, in the order of their numbers; `fault`: their class.
+    `lanes`: how many threads of a GPU walk one step of the range together. `calls`: what the kernel
+    calls for parts of their ranges, which report no faults and know of STREAMED memory.
     """
 
     kernel: Kernel
@@ -179,12 +180,19 @@ class Launch:
 
     @property
     def chunks(self) -> int | None:
-        """How many chunks worth a thread its range has; None where that is not known."""
+        """How many chunks worth a thread its range is cut into at most; None where that is not
+        known."""
         if not isinstance(self.total, int) or not isinstance(self.grain, int):
             return None
-        if self.grain <= 0:
+        if self.grain == 0:
             return None if self.total > 1 else 1
-        return max(1, -(-self.total // self.grain))
+        return max(1, -(-self.total // max(1, self.grain)))
+
+    @property
+    def worth(self) -> int | None:
+        """How many chunks its work is worth, however few its range is cut into."""
+        more = -self.grain if isinstance(self.grain, int) and self.grain < 0 else 1
+        return None if self.chunks is None else self.chunks * more
 
     @property
     def memory(self) -> tuple[Dim, Dim]:

@@ -10,18 +10,27 @@ from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim, floordiv, maximum
 
 
+def grain_of(enough: Dim, work: Dim) -> Dim:
+    """How many steps make a chunk worth a thread, if `enough` do each of which has `work` of a
+    unit: -c where one is worth c chunks, as far as that is known when compiling."""
+    if isinstance(enough, int) and isinstance(work, int):
+        more, less = max(1, enough), max(1, work)
+        return more // less if more >= less else -(less // more)
+    return maximum(1, floordiv(enough, maximum(1, work)))
+
+
 @dataclass(frozen=True, slots=True)
 class LoopChoices:
     """`chunk_nanoseconds`: work worth handing to another thread. `column_block`: columns whose
     running totals a worker keeps near; `sum_block`: elements added up before their total joins the
     running one. `most_parts`: stretches that one loop is split into, `most_bodies`: copies of the
     body that splits make, `most_nodes`: nodes in all of these. `tile_side`: rows and columns of a
-    tile that is turned in registers, `tile_rows`: rows whose tiles follow each other; fewer than
-    `few` rows or columns are not worth tiles. `short`: a loop over fewer elements, unless they are
-    a multiple of `whole`, has a rest that matters. `inner_loops`: a step of the shared range may
-    walk many elements in loops of its own; else it computes one, or the `block` lanes that share
-    memory compute a tile. `tells_places`: a fault says where a wrong index stands, which takes
-    registers. `nan_masks`: NaN is looked for beside the largest element of a row, in bits
+    tile that is transposed in registers, `tile_rows`: rows whose tiles follow each other; fewer
+    than `few` rows or columns are not worth tiles. `short`: a loop over fewer elements, unless they
+    are a multiple of `whole`, has a rest that matters. `inner_loops`: a step of the shared range
+    may walk many elements in loops of its own; else it computes one, or the `block` lanes that
+    share memory compute a tile. `tells_places`: a fault says where a wrong index stands, which
+    takes registers. `nan_masks`: NaN is looked for beside the largest element of a row, in bits
     where comparisons of vectors give such, else by counting; None: it joins the total. `near`:
     bytes of the first cache that rows may take, up to `most_rows`, which go through stages
     together. `vector_bytes`: of the vectors that LLVM makes of loops; 0 where it makes none."""
@@ -46,11 +55,8 @@ class LoopChoices:
     vector_bytes: int = 0
 
     def grain(self, cost: float, inner: Dim = 1) -> Dim:
-        """How many steps of the shared range make a chunk worth a thread."""
-        steps = max(1, int(self.chunk_nanoseconds / cost))
-        if isinstance(inner, int):
-            return max(1, steps // max(1, inner))
-        return maximum(1, floordiv(steps, maximum(1, inner)))
+        """The grain of a range whose steps compute `inner` elements."""
+        return grain_of(max(1, int(self.chunk_nanoseconds / cost)), inner)
 
     def lanes(self, row: Dim, rows: Dim) -> int:
         """How many threads walk a row of that size together, where there are so many rows."""

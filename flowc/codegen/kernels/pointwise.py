@@ -19,177 +19,51 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd, prod
 
+from flowc.codegen.kernels.access_probe import (
+    AccessProbe,
+    element_index,
+    names_beside_addresses,
+    nonlinear_locals,
+    store_all,
+)
 from flowc.codegen.kernels.builder import (
     LOCAL,
     both,
     compare,
-    has_local,
     int_name,
     int_number,
     int_op,
     int_sum,
-    linear_factors,
 )
-from flowc.codegen.kernels.cluster import ClusterLowering, unravel
+from flowc.codegen.kernels.cluster import ClusterLowering
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import (
-    IndexSum,
-    Load,
+    Index,
     Name,
-    Statement,
-    Store,
-    expressions_of,
-    parts_of,
-    statements_within,
 )
-from flowc.codegen.kernels.scalars import Condition
 from flowc.codegen.kernels.shared_tiles import SIDE, shared_tile
 from flowc.codegen.kernels.tile_loops import reads_memory, tile_loops
 from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import (
     Dim,
-    Expr,
     Symbol,
     ceildiv,
-    expression,
     is_nonnegative,
     maximum,
     product,
-    substitute,
     symbol,
-    symbols_of,
 )
-from flowc.ir.types import Dims
 
 SHORT_RUN = 1024  # elements: to begin a loop over more costs little beside it
 LEAST_SHARED = 16  # steps of a range that workers share
+LEAST_TILES = 4  # side by side, that follow each other
 
 
 def pointwise_launch(node: Node, body: Computation, target: Target) -> Launch:
     """The kernel of a cluster of elementwise ops and views."""
     return _Pointwise(node, body, target).launch()
-
-
-class _Probe:
-    """How accesses and conditions of a body depend on the index of the element that is computed.
-
-    `strides`: for each access the factor of every index. `tied`: indices that are used in any other
-    way than linearly in addresses. `conditions`: ranges that are asked for.
-    """
-
-    def __init__(self, body: Computation, choices: LoopChoices) -> None:
-        self.choices = choices
-        self.dims = body.results[0].dims
-        self.c = c = ClusterLowering(body, ())
-        index = tuple(
-            0 if size == 1 else symbol(_probe(d).name, size) for d, size in enumerate(self.dims)
-        )
-        _store_all(c, body, [index])
-        self.strides = [linear_factors(a) for a in c.addresses]
-        self.conditions: list[Condition] = c.k.conditions
-        self.tied = self._tied()
-
-    def _tied(self) -> set[Symbol]:
-        found = {Symbol(LOCAL + name) for name in names_beside_addresses(self.c.nest.body)}
-        return found.union(*map(_nonlinear, self.c.addresses))
-
-    def groups(self) -> list[list[int]]:
-        """Groups of adjacent dims (without those of size 1) that one loop can walk: a step of the
-        one is as far as all of the other in every access, and neither is tied."""
-        found: list[list[int]] = []
-        for d, size in enumerate(self.dims):
-            if size == 1:
-                continue
-            if found and self._mergeable(found[-1][-1], d):
-                found[-1].append(d)
-            else:
-                found.append([d])
-        return found
-
-    def _mergeable(self, a: int, b: int) -> bool:
-        x, y = _probe(a), _probe(b)
-        if x in self.tied or y in self.tied:
-            return False
-        return all(s.get(x, 0) == s.get(y, 0) * self.dims[b] for s in self.strides)
-
-    def tiled_with(self, groups: Sequence[Sequence[int]]) -> int | None:
-        """The group that walks a read without gaps where the last group steps over rows of it."""
-        if len(groups) < 2 or self._few(groups[-1]):
-            return None
-        last = _probe(groups[-1][-1])
-        # In stretches, where conditions are known, nothing is clamped.
-        clamped = self.c.clamped if self.choices.inner_loops else {}
-        for address in self.c.addresses:
-            strides = linear_factors(substitute(address, clamped))
-            if strides.get(last, 0) in (0, 1):
-                continue
-            for number, group in enumerate(groups[:-1]):
-                if strides.get(_probe(group[-1]), 0) == 1 and not self._few(group):
-                    return number
-        return None
-
-    def _few(self, group: Sequence[int]) -> bool:
-        size = product(self.dims[d] for d in group)
-        return isinstance(size, int) and size < self.choices.few
-
-    def split_points(self, dim: int) -> list[Dim]:
-        """Where along a dim the truth of conditions may change."""
-        found: list[Dim] = []
-        for value, low, high in self.conditions:
-            # Within a stretch in which an outer condition holds, nothing is clamped.
-            factor, rest = _on_one_index(substitute(value, self.c.clamped), _probe(dim))
-            for limit in (low, high):
-                if factor == 1:
-                    found.append(limit - rest)
-                elif factor == -1:
-                    found.append(rest - limit + 1)
-                elif factor > 1:
-                    found.append(ceildiv(limit - rest, factor))
-        return list(dict.fromkeys(p for p in found if not has_local(p)))
-
-
-def names_beside_addresses(body: Sequence[Statement]) -> set[str]:
-    """The names that stand anywhere but in the indices of loads and stores."""
-    found: set[str] = set()
-    for statement in statements_within(body):
-        for value in expressions_of(statement):
-            addresses = {id(statement.index)} if isinstance(statement, Store) else set[int]()
-            for part in parts_of(value):
-                match part:
-                    case Load(index=index):
-                        addresses.add(id(index))
-                    case Name(name=name) if id(part) not in addresses:
-                        found.add(name)
-                    case IndexSum(terms=terms) if id(part) not in addresses:
-                        found.update(name for _, names in terms for name in names)
-                    case _:
-                        pass
-    return found
-
-
-def _probe(dim: int) -> Symbol:
-    return Symbol(f"{LOCAL}a{dim}")
-
-
-def _nonlinear(address: Dim) -> set[Symbol]:
-    found: set[Symbol] = set()
-    for monomial, _ in address.terms if isinstance(address, Expr) else ():
-        local = [a for a in monomial if has_local(expression(a))]
-        if len(local) != 1 or not isinstance(local[0], Symbol):
-            found.update(symbols_of(*map(expression, local)))
-    return found
-
-
-def _on_one_index(value: Dim, index: Symbol) -> tuple[int, Dim]:
-    """(factor, rest) where `value == factor*index + rest`, rest without indices; else (0, 0)."""
-    factor = linear_factors(value).get(index, 0)
-    if not isinstance(factor, int) or factor == 0:
-        return 0, 0
-    rest = value - expression(index) * factor
-    return (0, 0) if has_local(rest) else (factor, rest)
 
 
 def _stretches(extent: Dim, points: Sequence[Dim], most: int) -> list[tuple[Dim, Dim]]:
@@ -215,7 +89,7 @@ class _Pointwise:
         self.choices = target.choices
         self.body = body
         self.dims = body.results[0].dims
-        probe = _Probe(body, self.choices)
+        probe = AccessProbe(body, self.choices)
         self.groups = probe.groups()
         self.extents = [product(self.dims[d] for d in g) for g in self.groups]
         self.last = len(self.groups) - 1
@@ -226,8 +100,9 @@ class _Pointwise:
         self.c = ClusterLowering(body, node.inputs, self.choices.tells_places)
         self.cost = body_cost(body)
         self.scratch: Dim = 0
+        self.tile_columns: Dim = self.extents[-1] if self.extents else 1
 
-    def _parts(self, probe: _Probe) -> list[list[tuple[Dim, Dim]]]:
+    def _parts(self, probe: AccessProbe) -> list[list[tuple[Dim, Dim]]]:
         """The stretches of every loop: inner loops are split first, while copies are few."""
         found: list[list[tuple[Dim, Dim]]] = [[(0, e)] for e in self.extents]
         bodies, choices = 1, self.choices
@@ -264,9 +139,11 @@ class _Pointwise:
         place = symbol(f"{LOCAL}i", (stop - start) * inner)
         around = [symbol(f"{LOCAL}o{g}", e) for g, e in enumerate(self.extents[:-2])]
         groups = [*self.groups[:-2], self.groups[-2] + self.groups[-1]]
-        _store_all(c, self.body, [_full_index(self.dims, groups, [*around, place + start * inner])])
+        store_all(
+            c, self.body, [element_index(self.dims, groups, [*around, place + start * inner])]
+        )
         tied = {Symbol(LOCAL + name) for name in names_beside_addresses(c.nest.body)}
-        return Symbol(f"{LOCAL}i") not in tied.union(*map(_nonlinear, c.addresses))
+        return Symbol(f"{LOCAL}i") not in tied.union(*map(nonlinear_locals, c.addresses))
 
     def _join_last(self) -> None:
         """The last two loops become one."""
@@ -291,13 +168,28 @@ class _Pointwise:
         inner = extents[-1]
         if self.tiled is not None:
             rows = self.choices.tile_rows
-            inner = inner * rows
             outer[self.tiled] = ceildiv(outer[self.tiled], rows)
+            self.tile_columns = self._columns_of_block(product(outer))
+            if self.tile_columns != inner:
+                outer.append(ceildiv(inner, self.tile_columns))
+            inner = self.tile_columns * rows
         with nest.loop("p", int_name("begin"), int_name("end")):
             split_flat(c, outer, "i")
             self._nest(0, [])
         share = self.choices.grain(cost, inner)
         return c.launch(target, outputs, product(outer), share, self.scratch, self.node)
+
+    def _columns_of_block(self, blocks: Dim) -> Dim:
+        """Columns of tiles that follow each other: all, unless so few blocks of rows would leave
+        threads idle that the work is worth."""
+        columns, choices = self.extents[-1], self.choices
+        if not isinstance(columns, int) or not isinstance(blocks, int) or blocks >= LEAST_SHARED:
+            return columns
+        elements = blocks * choices.tile_rows * columns
+        chunks = int(elements * self.cost.element / choices.chunk_nanoseconds)
+        steps = max(1, min(-(-LEAST_SHARED // blocks), chunks))
+        tiles = max(LEAST_TILES, -(-columns // steps // choices.tile_side))
+        return min(columns, tiles * choices.tile_side)
 
     def _launch_of_elements(self) -> Launch:
         """Every step of the shared range is one element, or a few that are neighbours in memory."""
@@ -323,7 +215,7 @@ class _Pointwise:
         return c.launch(self.target, self.node.outputs, product(extents), 1, 0, self.node)
 
     def _launch_of_tiles(self) -> Launch:
-        """Every step of the shared range is a tile that the lanes of a block turn."""
+        """Every step of the shared range is a tile that the lanes of a block transpose."""
         c, extents, number, last = self.c, self.extents, self.tiled, self.last
         assert number is not None
         tiles = [ceildiv(e, SIDE) if g in (number, last) else e for g, e in enumerate(extents)]
@@ -347,13 +239,13 @@ class _Pointwise:
         """All of them are computed before the first is stored, so that one instruction loads or
         stores them all."""
         indices = [self._index([*chosen, first + i]) for i in range(count)]
-        _store_all(self.c, self.body, indices)
+        store_all(self.c, self.body, indices)
 
     def _store(self, chosen: Sequence[Dim], c: ClusterLowering | None = None) -> None:
-        _store_all(c or self.c, self.body, [self._index(chosen)])
+        store_all(c or self.c, self.body, [self._index(chosen)])
 
     def _index(self, chosen: Sequence[Dim]) -> tuple[Dim, ...]:
-        return _full_index(self.dims, self.groups, chosen)
+        return element_index(self.dims, self.groups, chosen)
 
     def _shared_loop(self) -> None:
         """The one loop is the range that workers share: each stretch meets it."""
@@ -404,7 +296,7 @@ class _Pointwise:
 
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
         """Tiles of group `number` and the last; the indices of groups between are set before. What
-        reads no memory is not turned: neither tiles nor stretches of its rows gain anything."""
+        reads no memory is not transposed: neither tiles nor stretches of its rows gain anything."""
         between = [symbol(f"{LOCAL}i{g}", self.extents[g]) for g in range(number + 1, self.last)]
 
         def store(c: ClusterLowering, row: Dim, column: Dim) -> None:
@@ -413,28 +305,23 @@ class _Pointwise:
         sizes, stretches = (self.extents[number], self.extents[-1]), self.parts[number]
         if not reads_memory(ClusterLowering(self.body, ()), *sizes, store):
             stretches = [(0, sizes[0])]
+        columns = self._columns_of_tiles()
         for rows in stretches:
-            probe = ClusterLowering(self.body, ())
-            used = tile_loops(self.c, probe, f"i{number}", rows, sizes[1], store, self.choices)
+            probe, block = ClusterLowering(self.body, ()), f"i{number}"
+            used = tile_loops(self.c, probe, block, rows, sizes[1], columns, store, self.choices)
             self.scratch = maximum(self.scratch, used)
 
-
-def _store_all(c: ClusterLowering, body: Computation, indices: Sequence[tuple[Dim, ...]]) -> None:
-    scalars = [[c.element(v, index) for index in indices] for v in body.results]
-    for value, of_value in zip(body.results, scalars):
-        for index, x in zip(indices, of_value):
-            c.store(value, index, x)
-
-
-def _full_index(
-    dims: Dims, groups: Sequence[Sequence[int]], chosen: Sequence[Dim]
-) -> tuple[Dim, ...]:
-    """The index in all dims, of those in the groups."""
-    index: list[Dim] = [0] * len(dims)
-    for group, s in zip(groups, chosen):
-        for d, i in zip(group, unravel(s, tuple(dims[d] for d in group))):
-            index[d] = i
-    return tuple(index)
+    def _columns_of_tiles(self) -> tuple[Index, Index]:
+        """The first column of the block that a step of the shared range walks, and the one behind
+        its last."""
+        nest, columns, block = self.c.nest, self.extents[-1], self.tile_columns
+        if block == columns:
+            return int_number(0), nest.size(columns)
+        assert isinstance(block, int)
+        first = nest.named("beginning", int_sum((block, f"i{self.last}")))
+        end = nest.declare("ending", int_sum("beginning", block))
+        nest.assign("ending", int_op("smaller", end, nest.size(columns)))
+        return first, end
 
 
 def split_flat(c: ClusterLowering, extents: Sequence[Dim], prefix: str) -> None:

@@ -1,10 +1,10 @@
 """Reductions over short last axes, with neighbouring rows in neighbouring lanes of vectors.
 
 In: reductions that fold the same last axes, of few elements. Out: a Launch. What a block of rows
-reads is turned into scratch, where the elements of a column are neighbours; then each stage is a
-loop over columns, and inside of it one over the rows of the block, in whole vectors: no total is
-joined from the lanes of a vector, and no row has a rest. Results are turned back. Invariant: the
-elements of a row meet in their order.
+reads is transposed into scratch, where the elements of a column are neighbours; then each stage is
+a loop over columns, and inside of it one over the rows of the block, in whole vectors: no total is
+joined from the lanes of a vector, and no row has a rest. Results are transposed back. Invariant:
+the elements of a row meet in their order.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from flowc.ir.dims import Dim, Symbol, ceildiv, product, substitute, symbol
 from flowc.ir.scalar import compute_dtype
 
 MOST_ROWS = 64  # of a block
-PART_BYTES = 16  # of a row, that are turned at a time
+PART_BYTES = 16  # of a row, that are transposed at a time
 
 _ROW, _COLUMN = Symbol(f"{LOCAL}p"), Symbol(f"{LOCAL}i")
 _IN_BLOCK = int_sum("p", "-first")
@@ -45,16 +45,16 @@ _IN_BLOCK = int_sum("p", "-first")
 
 def rows_in_lanes(again: Callable[[], Reducing], target: Target) -> Launch | None:
     """The kernel of what `again` makes; None where rows are not short, or are few, or elements
-    stand where no tile can be turned."""
+    stand where no tile can be transposed."""
     r = again()
     if not _has_short_rows(r):
         return None
     probe = _RowsInLanes(r, {})
     probe.emit()
-    turned = probe.turned_reads()
-    if turned is None:
+    transposed = probe.transposed_reads()
+    if transposed is None:
         return None
-    found = _RowsInLanes(again(), turned)
+    found = _RowsInLanes(again(), transposed)
     found.emit()
     return found.launch(target)
 
@@ -78,11 +78,11 @@ def _has_short_rows(r: Reducing) -> bool:
 
 
 class _RowsInLanes:
-    """`turned`: the reads that scratch stands in for, each with the distance of its rows and the
-    position of element 0 of row 0. `block`: rows that are computed together."""
+    """`transposed`: the reads that scratch stands in for, each with the distance of its rows and
+    the position of element 0 of row 0. `block`: rows that are computed together."""
 
-    def __init__(self, r: Reducing, turned: dict[Read, tuple[Dim, Dim]]) -> None:
-        self.r, self.turned = r, turned
+    def __init__(self, r: Reducing, transposed: dict[Read, tuple[Dim, Dim]]) -> None:
+        self.r, self.transposed = r, transposed
         body = r.body
         self.kept = r.kept_sizes
         self.row = known_product([r.full[a] for a in r.axes]) or 0
@@ -97,7 +97,7 @@ class _RowsInLanes:
         self.full_index = full_index(r, self.index, place)
         self.of_rows = self._values_of_rows()
         self.places = self._places()
-        spans = len(turned) + len({*self.places.values()})
+        spans = len(transposed) + len({*self.places.values()})
         self.block = self._block(max(1, spans))
         self.has_edges = self.rows % self.block != 0
         self.in_column = int_sum((self.block, "i"), "p", "-first")
@@ -138,7 +138,7 @@ class _RowsInLanes:
         }
         return [n.output for n, users in of_rows.items() if any(u not in of_rows for u in users)]
 
-    def turned_reads(self) -> dict[Read, tuple[Dim, Dim]] | None:
+    def transposed_reads(self) -> dict[Read, tuple[Dim, Dim]] | None:
         """The reads that step over rows, where every other one is of the same element for a column
         or a row, or of neighbours for neighbouring rows; None where one is not, or may fail."""
         c, found = self.r.c, dict[Read, tuple[Dim, Dim]]()
@@ -177,17 +177,17 @@ class _RowsInLanes:
                 count = nest.named("count", int_sum("past", "-first"))
                 nest.named("tiles", int_op("idiv", count, int_number(self.r.choices.tile_side)))
             self._carve()
-            for number, read in enumerate(self.turned):
-                self._turn_in(number, read)
+            for number, read in enumerate(self.transposed):
+                self._transpose_in(number, read)
             for stage in range(self.last + 1):
                 self._stage(stage)
             for value in self.results:
-                self._turn_out(value)
+                self._transpose_out(value)
 
     def _carve(self) -> None:
         """Parts of scratch, one after another."""
-        for number, read in enumerate(self.turned):
-            self._carve_part(f"turned{number}", read.dtype, self.row)
+        for number, read in enumerate(self.transposed):
+            self._carve_part(f"transposed{number}", read.dtype, self.row)
         for name, value in {name: value for value, name in self.places.items()}.items():
             self._carve_part(name, compute_dtype(value.type.dtype), self.row)
         for number, n in enumerate(self.r.reductions):
@@ -199,7 +199,7 @@ class _RowsInLanes:
     def _carve_part(self, name: str, dtype: DType, columns: int) -> None:
         nest = self.r.c.nest
         nest.body.append(Carve(name, dtype, nest.size(self.scratch)))
-        # Tiles are turned into whole vectors.
+        # Tiles are transposed into whole vectors.
         self.scratch += -(-columns * self.block * dtype.size // 64) * 64
 
     @contextmanager
@@ -223,11 +223,11 @@ class _RowsInLanes:
             yield
             nest.invoke("keep_rolled")
 
-    def _turn_in(self, number: int, read: Read) -> None:
+    def _transpose_in(self, number: int, read: Read) -> None:
         c, nest, side = self.r.c, self.r.c.nest, self.r.choices.tile_side
-        distance, rest = self.turned[read]
+        distance, rest = self.transposed[read]
         c.read_names.add(read.name)
-        name, width = f"turned{number}", min(self.row, side)
+        name, width = f"transposed{number}", min(self.row, side)
         if self.row * read.dtype.size < PART_BYTES:
             rows = nest.loop("p", int_name("first"), int_name("past"))
             with rows, nest.loop("i", int_number(0), nest.size(self.row)):
@@ -249,7 +249,7 @@ class _RowsInLanes:
         nest = self.r.c.nest
         return nest.let(Load(read.name, nest.index(read.address), read.dtype))
 
-    def _turn_out(self, value: Value) -> None:
+    def _transpose_out(self, value: Value) -> None:
         c, nest, side = self.r.c, self.r.c.nest, self.r.choices.tile_side
         name = self.places[value]
         width = min(self.row, side)

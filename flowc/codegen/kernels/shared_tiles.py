@@ -1,5 +1,5 @@
-"""Tiles that the threads of a block turn together, where a cluster reads down the columns of an
-input while it writes rows.
+"""Tiles that the threads of a block transpose together, where a cluster reads down the columns of
+an input while it writes rows.
 
 In: the rows and columns of such a space, and a function that stores one element. Out: the loops of
 the lanes over one tile. First they copy it, neighbours of the input by neighbouring lanes, then
@@ -22,7 +22,7 @@ from flowc.codegen.kernels.builder import (
 )
 from flowc.codegen.kernels.cluster import ClusterLowering
 from flowc.codegen.kernels.nest import Carve, Load
-from flowc.codegen.kernels.tile_loops import COLUMN, ROW, StoreElement, turned_reads
+from flowc.codegen.kernels.tile_loops import COLUMN, ROW, StoreElement, transposed_reads
 from flowc.ir.dims import Dim, symbol
 
 SIDE = 32
@@ -45,15 +45,15 @@ def shared_tile(
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
     probe.nest.counter = nest.counter  # what it makes has not the names of indices around
     store(probe, row, column)
-    turned = turned_reads(probe)
+    transposed = transposed_reads(probe)
     nest.named("top", int_sum((SIDE, names[0])))
     nest.named("left", int_sum((SIDE, names[1])))
     above = nest.named("above", int_op("idiv", int_name("lane"), int_number(SIDE)))
     nest.named("beside", int_op("rest", int_name("lane"), above, int_number(SIDE)))
     size = 0
-    for i, turn in enumerate(turned):
-        nest.body.append(Carve(f"tile{i}", turn.read.dtype, int_number(size)))
-        size += -(-SIDE * PITCH * turn.read.dtype.size // 64) * 64
+    for i, found in enumerate(transposed):
+        nest.body.append(Carve(f"tile{i}", found.read.dtype, int_number(size)))
+        size += -(-SIDE * PITCH * found.read.dtype.size // 64) * 64
 
     @contextmanager
     def elements(down: str, along: str) -> Iterator[None]:
@@ -69,18 +69,18 @@ def shared_tile(
             with nest.when(both(*inside)):
                 yield
 
-    if turned:
+    if transposed:
         with elements("beside", "far"):
-            for i, turn in enumerate(turned):
-                read = turn.read
+            for i, found in enumerate(transposed):
+                read = found.read
                 x = nest.let(Load(read.name, nest.index(read.address), read.dtype))
                 nest.store(f"tile{i}", int_sum((PITCH, "far"), "beside"), x)
         nest.invoke("barrier")
-    for i, turn in enumerate(turned):
-        c.buffered[turn.read] = f"tile{i}", int_sum((PITCH, "beside"), "far")
+    for i, found in enumerate(transposed):
+        c.buffered[found.read] = f"tile{i}", int_sum((PITCH, "beside"), "far")
     with elements("far", "beside"):
         store(c, row, column)
     c.buffered.clear()
-    if turned:
+    if transposed:
         nest.invoke("barrier")
     return size

@@ -2,7 +2,7 @@
 
 In: the rows and columns of such a space and a function that stores one element. Out: loops that
 walk it tile by tile. In whole tiles, such reads come from a buffer into which vector instructions
-turned the tile; at the edges they go to memory element by element.
+transpose the tile; at the edges they go to memory element by element.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ StoreElement = Callable[[ClusterLowering, Dim, Dim], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Turned:
+class _TransposedRead:
     """A read that steps over rows by `distance`: in a tile it starts at `start`."""
 
     read: Read
@@ -65,33 +65,35 @@ def tile_loops(
     block: str,
     stretch: tuple[Dim, Dim],
     columns: Dim,
+    between: tuple[Index, Index],
     store: StoreElement,
     choices: LoopChoices,
 ) -> Dim:
-    """Walks those rows of block number `block` that are in a stretch, all columns; returns the
-    bytes of scratch it uses. `probe` is another lowering of the body, which finds the reads."""
+    """Walks those rows of block number `block` that are in a stretch, and the columns `between`
+    two, the first at the side of a tile; returns the bytes of scratch it uses. `probe` is another
+    lowering of the body, which finds the reads."""
     nest, side, together = c.nest, choices.tile_side, choices.tile_rows
     start, end = stretch
     rows = end - start
     row, column = symbol(ROW, rows) + start, symbol(COLUMN, columns)
     probe.nest.counter = nest.counter  # what it makes has not the names of indices around
     store(probe, row, column)
-    turned = turned_reads(probe)
-    widths = _widths(columns, choices) if turned else []
+    transposed = transposed_reads(probe)
+    widths = _widths(columns, choices) if transposed else []
     # A block begins at a multiple of `together`, and a stretch anywhere.
     has_edges = not (
         all(isinstance(d, int) and d % side == 0 for d in (start, rows, together))
         and (isinstance(columns, int) and columns % side in (0, *widths))
     )
-    target = _target_of(probe, turned)
-    tiles = _Tiles(c, turned, target, store, row, column, side, has_edges)
+    target = _target_of(probe, transposed)
+    tiles = _Tiles(c, transposed, target, store, row, column, side, has_edges)
     top, bottom = _rows_of_block(c, block, together, start, rows)
     if not probe.read_names:
-        with nest.loop("row", top, bottom), nest.loop("column", int_number(0), nest.size(columns)):
+        with nest.loop("row", top, bottom), nest.loop("column", *between):
             store(c, row, column)
         return 0
     scratch = tiles.carve()
-    with nest.loop("left", int_number(0), nest.size(columns), side):
+    with nest.loop("left", *between, side):
         _stop(c, "right", "left", side, nest.size(columns))
         with nest.loop("first", top, bottom, side):
             _stop(c, "stop", "first", side, bottom)
@@ -122,8 +124,8 @@ def reads_memory(probe: ClusterLowering, rows: Dim, columns: Dim, store: StoreEl
 
 
 def _widths(columns: Dim, choices: LoopChoices) -> list[int]:
-    """The widths of tiles that are turned: the whole one, and that of what is left behind the last
-    of these, unless it is so little, or not known."""
+    """The widths of tiles that are transposed: the whole one, and that of what is left behind the
+    last of these, unless it is so little, or not known."""
     side = choices.tile_side
     if not isinstance(columns, int):
         return [side]
@@ -143,7 +145,7 @@ class _Tiles:
     makes vectors of its loops, and has the registers for what they need."""
 
     c: ClusterLowering
-    turned: Sequence[_Turned]
+    transposed: Sequence[_TransposedRead]
     target: _Moved | None
     store: StoreElement
     row: Dim
@@ -154,9 +156,9 @@ class _Tiles:
     def carve(self) -> int:
         """Makes the buffers; how many bytes they take."""
         scratch = 0
-        for i, turn in enumerate(self.turned if self.target is None else ()):
-            self.c.nest.body.append(Carve(f"tile{i}", turn.read.dtype, int_number(scratch)))
-            scratch += self.side**2 * turn.read.dtype.size
+        for i, found in enumerate(self.transposed if self.target is None else ()):
+            self.c.nest.body.append(Carve(f"tile{i}", found.read.dtype, int_number(scratch)))
+            scratch += self.side**2 * found.read.dtype.size
         return scratch
 
     def tile(self, widths: Sequence[int]) -> None:
@@ -166,16 +168,16 @@ class _Tiles:
             return
         nest, (width, *narrower) = self.c.nest, widths
         if not self.has_edges and not narrower:
-            self._turn(width)
+            self._emit_transposed(width)
             return
         wide = compare("eq", int_sum("right", "-left"), int_number(width))
         high = compare("eq", int_sum("stop", "-first"), int_number(self.side))
         with nest.when(both(wide, high) if self.has_edges else wide):
-            self._turn(width)
+            self._emit_transposed(width)
         with nest.otherwise():
             self.tile(narrower)
 
-    def _turn(self, width: int) -> None:
+    def _emit_transposed(self, width: int) -> None:
         if self.target is None:
             self._computed(width)
         else:
@@ -188,19 +190,19 @@ class _Tiles:
             self.store(self.c, self.row, self.column)
 
     def _moved(self, width: int, target: _Moved) -> None:
-        nest, (turn,) = self.c.nest, self.turned
-        self.c.read_names.add(turn.read.name)
-        source = Address(turn.read.name, nest.index(turn.start))
+        nest, (found,) = self.c.nest, self.transposed
+        self.c.read_names.add(found.read.name)
+        source = Address(found.read.name, nest.index(found.start))
         to = Address(target.name, nest.index(target.start))
-        steps = nest.size(turn.distance), nest.size(target.distance)
+        steps = nest.size(found.distance), nest.size(target.distance)
         nest.invoke(f"{MOVE}{width}", source, steps[0], to, steps[1])
 
     def _computed(self, width: int) -> None:
         c, nest = self.c, self.c.nest
-        for i, turn in enumerate(self.turned):
-            start = Address(turn.read.name, nest.index(turn.start))
-            nest.invoke(f"{TURN}{width}", start, nest.size(turn.distance), Address(f"tile{i}"))
-            c.buffered[turn.read] = f"tile{i}", int_sum((self.side, "r"), "q")
+        for i, found in enumerate(self.transposed):
+            start = Address(found.read.name, nest.index(found.start))
+            nest.invoke(f"{TURN}{width}", start, nest.size(found.distance), Address(f"tile{i}"))
+            c.buffered[found.read] = f"tile{i}", int_sum((self.side, "r"), "q")
         with nest.loop("r", int_number(0), int_number(self.side)):
             nest.named("row", int_sum("first", "r"))
             with nest.loop("q", int_number(0), int_number(width)):
@@ -209,7 +211,7 @@ class _Tiles:
         c.buffered.clear()
 
 
-def _target_of(probe: ClusterLowering, turned: Sequence[_Turned]) -> _Moved | None:
+def _target_of(probe: ClusterLowering, transposed: Sequence[_TransposedRead]) -> _Moved | None:
     """Where the probe stores what it reads, if that is all it does, and rows are without gaps."""
     match probe.nest.body:
         case [Let(name, Load(condition=None)), Store(buffer, _, Name(stored))]:
@@ -220,13 +222,13 @@ def _target_of(probe: ClusterLowering, turned: Sequence[_Turned]) -> _Moved | No
     distance = linear_factors(address).get(row, 0)
     rest = substitute(address, {row: 0, column: 0})
     linear = rest + symbol(ROW) * distance + symbol(COLUMN)
-    if name != stored or len(turned) != 1 or distance == 0 or linear != address:
+    if name != stored or len(transposed) != 1 or distance == 0 or linear != address:
         return None
     start = rest + symbol(f"{LOCAL}first") * distance + symbol(f"{LOCAL}left")
     return _Moved(buffer, distance, start)
 
 
-def turned_reads(probe: ClusterLowering) -> list[_Turned]:
+def transposed_reads(probe: ClusterLowering) -> list[_TransposedRead]:
     """The reads whose address is `column*distance + row + what neither is in`, where this is known
     before any element is computed: a tile is read at once."""
     found = []
@@ -245,5 +247,5 @@ def turned_reads(probe: ClusterLowering) -> list[_Turned]:
         if rest + symbol(ROW) + symbol(COLUMN) * distance != read.address:
             continue
         start = rest + symbol(f"{LOCAL}first") + symbol(f"{LOCAL}left") * distance
-        found.append(_Turned(read, distance, start))
+        found.append(_TransposedRead(read, distance, start))
     return found

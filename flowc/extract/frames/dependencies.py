@@ -44,7 +44,7 @@ class Dependencies:
         choice = self.flow.choice(unit) if self.is_merge(unit) else None
         return choice if isinstance(choice, Decision) else None
 
-    def rank(self, unit: Unit) -> tuple[int, int, Unit]:
+    def priority(self, unit: Unit) -> tuple[int, int, Unit]:
         """Which of the units that are ready goes first: the least."""
         if isinstance(unit, LoopFrame):
             return (1, min(map(self.source.order, unit.enters)), unit)

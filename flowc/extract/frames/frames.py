@@ -87,6 +87,7 @@ class ControlFlow:
             self.read_refs = {r for k in self.needed for r in source.node(k).inputs}
             self.read_refs.update(fetched)
             self._find_guards(order)
+            # What decides a branch may itself be given by the branches around, which are known now.
             if any(self._is_given(key) for key in order):
                 self._choices.clear()
                 self._find_guards(order)

@@ -22,8 +22,8 @@ from flowc.ir.extraction import (
     ListValue,
     Ragged,
     Resource,
+    join_known,
     joined_dims,
-    joined_known,
 )
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_operations import with_element
@@ -69,7 +69,7 @@ class CarriedLists:
         """Notes that elements hold other numbers than those before the loop."""
         if start.known == end.known or (start.known == () and end.known is not None):
             return False
-        joined = joined_known(start.known, end.known)
+        joined = join_known(start.known, end.known)
         if joined == start.known:
             return False
         self.known[slot] = joined

@@ -31,8 +31,8 @@ from flowc.ir.extraction import (
     RunTimeTensor,
     SparseMatrix,
     TwoRanks,
+    join_known,
     joined_dims,
-    joined_known,
     values_of,
     with_values,
 )
@@ -313,7 +313,7 @@ def _lists_alike(
         return by_rank
     outside = branches[0].scope.outer
     assert outside is not None
-    known = joined_known(a.known, b.known)
+    known = join_known(a.known, b.known)
     ragged = any(isinstance(c.held, Ragged) for c in (a, b)) or _one_sided(outside, a, b)
     found: list[ListValue] = []
     for branch, own, other in ((branches[0], a, b), (branches[1], b, a)):

@@ -24,6 +24,7 @@ from flowc.graph.control_types import (
 from flowc.graph.operation import Operation
 from flowc.graph.shape import UNKNOWN_SHAPE, TensorShape
 from flowc.graph.tensor import Tensor
+from flowc.ir.text.shape_text import shown_dims
 
 
 def _make(
@@ -140,8 +141,6 @@ def _check_predicate(op_type: str, argument: str, inputs: Sequence[Tensor], name
     node = name[:-1] if name.endswith("/") else pred.graph.unique_name(name, mark_as_used=False)
     attrs = "T=DT_BOOL" if op_type in SWITCH and inputs[0].base_dtype is dtypes.bool_ else ""
     taken = ", ".join(t.name.removesuffix(":0") for t in inputs)
-    from flowc.ir.types import shown_dims  # a Session imports none of it
-
     sizes = ", ".join(shown_dims(t.shape.sizes) for t in inputs)
     raise ShapeError(
         f"Shape must be rank 0 but is rank {pred.shape.ndims} for '{{{{node {node}}}}} = "

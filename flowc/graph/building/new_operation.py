@@ -23,7 +23,7 @@ from flowc.graph.shape_inference import check_types, infer_shapes
 from flowc.graph.tensor import Tensor
 from flowc.ir.op import Op
 from flowc.ir.signature import REQUIRED, AttrDef
-from flowc.ir.types import shown_dims
+from flowc.ir.text.shape_text import shown_dims
 from flowc.ops import tf_names, tf_op
 
 ENUM_NAMES = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}

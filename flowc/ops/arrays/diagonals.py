@@ -21,7 +21,8 @@ from flowc.ir.dims import Dim, maximum, minimum
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import constant_ints
 from flowc.ops.gradients import Forward, GradientBuilder
 

@@ -18,7 +18,8 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Decompose, Elementwise, Extracted
 from flowc.ir.op import Attrs, Op, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient, same_gradient
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.math.elementwise import same_dims

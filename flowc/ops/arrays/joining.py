@@ -18,7 +18,8 @@ from flowc.ir.dims import Dim, Expr, as_dim, floordiv
 from flowc.ir.inference import Inference, indivisible
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.arrays.identity import shape_attr_dims
 from flowc.ops.arrays.shapes import constant_ints
 from flowc.ops.gradients import Forward, GradientBuilder

@@ -17,7 +17,8 @@ from flowc.ir.dims import Dim
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import constant_ints, known_dims
 
 
@@ -55,7 +56,7 @@ def _infer_reverse_v1(c: Inference) -> Dims:
 
 
 def _lower_reverse_v1(b: Any, node: Node) -> Value:
-    axes = [i for i, turned in enumerate(constant_ints(node, 1)) if turned]
+    axes = [i for i, is_reversed in enumerate(constant_ints(node, 1)) if is_reversed]
     return b.reverse(node.inputs[0], np.array(axes, np.int32))
 
 
@@ -100,8 +101,8 @@ def _lower_reverse_sequence(node: Node) -> Lowering:
         found = k.checked_index(k.load(1, at), dims[seq] + 1, SEQUENCE_LENGTH, at)
         length = k.index_value(found, i64)
         place = k.index_value(index[seq], i64)
-        turned = k.sub(k.sub(length, 1), place)
-        source = k.as_index(k.select(k.lt(place, length), turned, place), dims[seq])
+        mirrored = k.sub(k.sub(length, 1), place)
+        source = k.as_index(k.select(k.lt(place, length), mirrored, place), dims[seq])
         return k.load(0, (*index[:seq], source, *index[seq + 1 :]))
 
     return View(read)

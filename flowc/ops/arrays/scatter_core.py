@@ -18,7 +18,8 @@ from flowc.ir.dims import product
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import ByThreads, Lowering, Native, by_owners, on_gpu
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.arrays.indexing import check_indices_nd, indices_inside
 from flowc.ops.kernels.status import fail
 from flowc.ops.math.elementwise import wide_dtype

@@ -17,7 +17,8 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering
 from flowc.ir.op import Op, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.arrays.indexing import check_indices_nd, ignores_bad_indices, indices_inside
 from flowc.ops.arrays.scatter_core import DEPTH_LIMIT, changed_slices
 from flowc.ops.gradients import Forward, GradientBuilder

@@ -17,7 +17,8 @@ from flowc.ir.dims import minimum, product
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Attrs, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.arrays.slicing import array_index, sliced_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from flowc.errors import DataLossError, InvalidArgumentError
 from flowc.ir.host_run import HostRun, scalar_of, vector_of
-from flowc.ir.types import shown_dims
+from flowc.ir.text.shape_text import shown_dims
 from flowc.ops.datasets.dataset import (
     UNKNOWN,
     Array,

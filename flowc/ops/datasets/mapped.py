@@ -15,7 +15,7 @@ import numpy as np
 
 from flowc.errors import FlowcError, InvalidArgumentError
 from flowc.ir.host_run import BatchedFunction, HostFunction, HostRun
-from flowc.ir.types import shown_dims
+from flowc.ir.text.shape_text import shown_dims
 from flowc.ops.datasets.dataset import (
     Array,
     Captured,
@@ -68,8 +68,8 @@ class BatchRows:
         self._filled = [False] * count
 
     @staticmethod
-    def suit(count: int, like: Element | None) -> bool:
-        """Whether elements are large enough for it."""
+    def is_worth(count: int, like: Element | None) -> bool:
+        """Whether a batch of so many elements is faster made so: they are large, and numbers."""
         if like is None or any(array.dtype == object or not array.ndim for array in like):
             return False
         return LEAST <= count <= MOST and sum(array.nbytes for array in like) > LARGE
@@ -160,7 +160,7 @@ class MappedItems(OneByOne):
         found = self._many(items)
         if found is None:
             self._waiting += items
-            self.in_rows = bool(items) and BatchRows.suit(count, self.like)
+            self.in_rows = bool(items) and BatchRows.is_worth(count, self.like)
             return self._in_rows(len(items), run) if self.in_rows else None
         function, arrays = found
         if function.rest is None:

@@ -23,7 +23,8 @@ from flowc.ir.host_run import HostValue, held
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Op, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.datasets.dataset import Array, kept
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import value_of

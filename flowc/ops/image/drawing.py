@@ -244,8 +244,8 @@ def _project_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
         )
     ones = b.ones_like(b.slice(transforms, (0, 0), (-1, 1)))
     squares = b.reshape(b.concat(transforms, ones, np.int32(1)), (-1, 3, 3))
-    turned = b.reshape(b.matrix_inverse(squares), (-1, 9))
-    flat = b.real_div(turned, b.slice(turned, (0, 8), (-1, 1)))
+    inverted = b.reshape(b.matrix_inverse(squares), (-1, 9))
+    flat = b.real_div(inverted, b.slice(inverted, (0, 8), (-1, 1)))
     size = b.shape_of(images, 1, 3)
     given = (dy, b.slice(flat, (0, 0), (-1, 8)), size)
     if len(node.inputs) == 4:

@@ -246,9 +246,9 @@ def shuffled_indices(
                 # The halves change places in every turn.
                 left = right
                 right = both
-                turned = u64(u64(third >> u64(3)) | u64(third << u64(half - u64(3))))
+                rotated = u64(u64(third >> u64(3)) | u64(third << u64(half - u64(3))))
                 more = u64(u64(third >> u64(4)) | u64(third << u64(half - u64(4))))
-                next_key = u64(u64(turned ^ more) ^ u64(key ^ u64(sequence & u64(1))))
+                next_key = u64(u64(rotated ^ more) ^ u64(key ^ u64(sequence & u64(1))))
                 next_key = u64(u64(next_key ^ u64(0xFFFFFFFC)) & mask)
                 sequence = u64(sequence >> u64(1))
                 key = second

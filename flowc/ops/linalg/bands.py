@@ -16,7 +16,8 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels.linalg import bands as kernels
 from flowc.ops.linalg import matrices
@@ -194,8 +195,8 @@ def _product_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
         return matrices.as_rows(b, b.sum(b.mul(other, dy), np.int32(-1)))
 
     def across(bands: Any) -> Any:
-        turned = b.transpose(bands, order)
-        return b.conj(turned) if turned.dtype.is_complex else turned
+        transposed = b.transpose(bands, order)
+        return b.conj(transposed) if transposed.dtype.is_complex else transposed
 
     to_x = b.add(
         b.add(_shifted(b, b.mul(across(upper), dy), 1), b.mul(across(main), dy)),
@@ -336,18 +337,18 @@ def _build_cross(b: Builder, node: Node) -> Value:
     x, y = node.inputs
     axis = np.int32(x.type.rank - 1)
 
-    def turned(v: Value, by: int) -> Value:
+    def rolled(v: Value, by: int) -> Value:
         return b.gather(v, b.const(np.array([by % 3, (by + 1) % 3, (by + 2) % 3], np.int32)), axis)
 
-    return b.sub(b.mul(turned(x, 1), turned(y, 2)), b.mul(turned(x, 2), turned(y, 1)))
+    return b.sub(b.mul(rolled(x, 1), rolled(y, 2)), b.mul(rolled(x, 2), rolled(y, 1)))
 
 
 def _cross(x: Array, y: Array) -> Array:
-    def turned(v: Array, by: int) -> Array:
+    def rolled(v: Array, by: int) -> Array:
         return np.roll(v, -by, -1)
 
     with np.errstate(all="ignore"):
-        both = turned(x, 1) * turned(y, 2) - turned(x, 2) * turned(y, 1)
+        both = rolled(x, 1) * rolled(y, 2) - rolled(x, 2) * rolled(y, 1)
     return both.astype(x.dtype)
 
 

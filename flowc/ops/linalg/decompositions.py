@@ -23,7 +23,7 @@ from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels.linalg import orthogonal as kernels
 from flowc.ops.linalg import matrices
-from flowc.ops.linalg.matrices import Array, stack_of, times, turned, wide
+from flowc.ops.linalg.matrices import Array, adjoint_of, stack_of, times, wide
 
 # -- QR
 
@@ -78,9 +78,9 @@ def _tall_qr_gradient(b: GradientBuilder, q: Any, r: Any, dq: Any, dr: Any) -> A
     # The diagonal counts half; of a complex one the imaginary part goes another way.
     half = b.mul(b.const(0.5, middle.dtype), matrices.real_part(b, middle))
     strict = matrices.with_diagonal(b, strict, half)
-    both = b.add(strict, turned(b, strict))
+    both = b.add(strict, adjoint_of(b, strict))
     found = b.add(dq, times(b, q, both))
-    return turned(b, b.matrix_triangular_solve(r, turned(b, found), lower=False))
+    return adjoint_of(b, b.matrix_triangular_solve(r, adjoint_of(b, found), lower=False))
 
 
 def _known_sizes(b: GradientBuilder, node: Forward) -> tuple[int, int]:
@@ -153,7 +153,7 @@ def _wide(node: Node) -> DType:
     return matrices.WIDER[node.inputs[0].type.dtype]
 
 
-def turned_up(vectors: Array) -> Array:
+def phases_to_positive(vectors: Array) -> Array:
     """What to multiply columns with, so that their largest elements are real and positive."""
     size = np.abs(vectors)
     if not size.size:
@@ -167,7 +167,7 @@ def _svd(x: Array, *, compute_uv: bool, full_matrices: bool) -> list[Array]:
     u, s, vh = np.linalg.svd(wide(x), full_matrices=full_matrices)
     v = matrices.adjoint_array(vh)
     k = s.shape[-1]
-    phase = turned_up(v if x.shape[-2] >= x.shape[-1] else u)
+    phase = phases_to_positive(v if x.shape[-2] >= x.shape[-1] else u)
     u[..., :k] *= phase
     v[..., :k] *= phase
     nothing = np.zeros(0)
@@ -182,7 +182,7 @@ def _svd_gradient(b: GradientBuilder, node: Forward, ds: Any, du: Any, dv: Any) 
     ds = matrices.real_part(b, ds)
     if not node.attrs["compute_uv"]:
         s, u, v = b.svd(x, compute_uv=True)
-        return times(b, u, b.mul(matrices.as_columns(b, ds), turned(b, v)))
+        return times(b, u, b.mul(matrices.as_columns(b, ds), adjoint_of(b, v)))
     m, n = _known_sizes(b, node)
     if node.attrs["full_matrices"] and abs(m - n) > 1:
         raise UnimplementedError(
@@ -200,7 +200,7 @@ def _svd_gradient(b: GradientBuilder, node: Forward, ds: Any, du: Any, dv: Any) 
 
     def skew(w: Any, dw: Any) -> Any:
         inner = times(b, w, dw, adj_x=True)
-        return b.mul(inverse_gaps, b.sub(inner, turned(b, inner)))
+        return b.mul(inverse_gaps, b.sub(inner, adjoint_of(b, inner)))
 
     core = b.add(b.mul(skew(u, du), rows), b.mul(columns, skew(v, dv)))
     core = matrices.with_diagonal(b, core, b.add(matrices.diagonal(b, core), ds))
@@ -265,7 +265,7 @@ def _lower_self_adjoint(node: Node) -> Lowering:
 def _self_adjoint(x: Array, *, compute_v: bool) -> list[Array]:
     lower = np.tril(wide(x))
     values, vectors = np.linalg.eigh(lower + matrices.adjoint_array(np.tril(lower, -1)))
-    found = vectors * turned_up(vectors)
+    found = vectors * phases_to_positive(vectors)
     return [values.astype(x.dtype), (found if compute_v else np.zeros(0)).astype(x.dtype)]
 
 
@@ -282,8 +282,8 @@ def _self_adjoint_gradient(b: GradientBuilder, node: Forward, de: Any, dv: Any) 
         found = times(b, v, times(b, inner, v, adj_y=True))
     else:
         _, v = b.self_adjoint_eig(x)
-        found = times(b, v, b.mul(matrices.as_columns(b, de), turned(b, v)))
-    both = matrices.lower_part(b, b.add(found, turned(b, found)))
+        found = times(b, v, b.mul(matrices.as_columns(b, de), adjoint_of(b, v)))
+    both = matrices.lower_part(b, b.add(found, adjoint_of(b, found)))
     half = b.mul(b.const(0.5, x.dtype), matrices.diagonal(b, both))
     return matrices.with_diagonal(b, both, half)
 

@@ -19,7 +19,8 @@ from flowc.ir.dims import Dim, product
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, View
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.arrays.tensor_diagonals import spread_view
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.math.elementwise import HALVES

@@ -22,7 +22,7 @@ from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels.linalg import factorizations as kernels
 from flowc.ops.linalg import matrices
 from flowc.ops.linalg.factorizations import solved
-from flowc.ops.linalg.matrices import Array, stack_of, times, turned, wide
+from flowc.ops.linalg.matrices import Array, adjoint_of, stack_of, times, wide
 
 # -- any square matrix
 
@@ -260,7 +260,7 @@ def _least_squares_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Seque
         z = by_factor(dy)
         both = times(b, node.output, z, adj_y=True)
         to_y = times(b, a, z)
-        both = b.add(both, turned(b, both))
+        both = b.add(both, adjoint_of(b, both))
         return b.sub(times(b, y, z, adj_y=True), times(b, a, both)), to_y, None
     to_y = by_factor(times(b, a, dy))
     inner = by_factor(y)

@@ -21,7 +21,7 @@ from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels.linalg import factorizations as kernels
 from flowc.ops.linalg import matrices
-from flowc.ops.linalg.matrices import Array, by_matrix, stack_of, times, turned, wide
+from flowc.ops.linalg.matrices import Array, adjoint_of, by_matrix, stack_of, times, wide
 
 SINGULAR = "Input is not invertible."
 
@@ -36,8 +36,8 @@ def _cholesky_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     half = b.const(0.5, dy.dtype)
     middle = matrices.with_diagonal(b, middle, b.mul(half, matrices.diagonal(b, middle)))
     left = b.matrix_triangular_solve(factor, matrices.lower_part(b, middle), adjoint=True)
-    found = turned(b, b.matrix_triangular_solve(factor, turned(b, left), adjoint=True))
-    return b.mul(half, b.add(found, turned(b, found)))
+    found = adjoint_of(b, b.matrix_triangular_solve(factor, adjoint_of(b, left), adjoint=True))
+    return b.mul(half, b.add(found, adjoint_of(b, found)))
 
 
 def _lower_cholesky(node: Node, checked: bool = False) -> Lowering:

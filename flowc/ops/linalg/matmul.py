@@ -17,7 +17,8 @@ from flowc.ir.dims import Dim
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, MatMul
 from flowc.ir.op import Op, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.linalg.matrices import adjoint_array
 from flowc.ops.math.elementwise import HALVES, widened

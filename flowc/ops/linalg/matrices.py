@@ -94,12 +94,12 @@ def adjoint_array(x: Array) -> Array:
 def adjoint(b: Builder | GradientBuilder, x: Any, rank: int) -> Any:
     """The conjugate transposes of matrices."""
     order = np.array([*range(rank - 2), rank - 1, rank - 2], np.int32)
-    turned = b.transpose(x, order)
+    transposed = b.transpose(x, order)
     dtype = x.type.dtype if isinstance(x, Value) else x.dtype
-    return b.conj(turned) if dtype.is_complex else turned
+    return b.conj(transposed) if dtype.is_complex else transposed
 
 
-def turned(b: GradientBuilder, x: Any) -> Any:
+def adjoint_of(b: GradientBuilder, x: Any) -> Any:
     return adjoint(b, x, b.rank_of(x))
 
 

@@ -22,7 +22,7 @@ from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels.linalg import exponential as exponentials
 from flowc.ops.kernels.linalg import schur as kernels
 from flowc.ops.linalg import matrices
-from flowc.ops.linalg.decompositions import turned_up
+from flowc.ops.linalg.decompositions import phases_to_positive
 from flowc.ops.linalg.matrices import Array, by_matrix, stack_of, times, wide
 
 # -- eigenvalues
@@ -46,7 +46,7 @@ def _eig(x: Array, *, compute_v: bool, Tout: DType) -> list[Array]:
     order = np.lexsort((values.imag, values.real), axis=-1)
     values = np.take_along_axis(values, order, -1)
     vectors = np.take_along_axis(vectors, order[..., None, :], -1)
-    found = vectors * turned_up(vectors) if compute_v else np.zeros(0)
+    found = vectors * phases_to_positive(vectors) if compute_v else np.zeros(0)
     return [values.astype(Tout.numpy), found.astype(Tout.numpy)]
 
 
@@ -191,7 +191,7 @@ def _square_root_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     sums = b.add(matrices.as_columns(b, e), matrices.as_rows(b, e))
     inner = b.real_div(inner, sums)
     left = times(b, v, inner)
-    found = matrices.turned(b, b.matrix_solve(v, matrices.turned(b, left), adjoint=True))
+    found = matrices.adjoint_of(b, b.matrix_solve(v, matrices.adjoint_of(b, left), adjoint=True))
     if root.dtype.is_complex:
         return found
     real = b.real(found, Tout=kind.real_dtype)

@@ -22,7 +22,8 @@ from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, DenseItems, Extractor, ListValue, Ragged, Resource
 from flowc.ir.mark_access import CLEARED, UNWRITTEN, WRITTEN
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.lists.list_faults import escaped, outside_array
 from flowc.ops.lists.list_marks import read_fault
 from flowc.ops.lists.list_operations import (

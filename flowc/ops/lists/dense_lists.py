@@ -21,7 +21,8 @@ from flowc.ir.inference import Inference
 from flowc.ir.lowering import ByColumns, ByOneThread, ByThreads, Lowering, Native, View, on_gpu
 from flowc.ir.mark_access import UNWRITTEN, MarkAccess
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.kernels.status import fail
 from flowc.ops.lists.list_faults import (
     FULL,

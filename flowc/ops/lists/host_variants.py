@@ -23,7 +23,8 @@ from flowc.ir.host_run import HostValue, held
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Op, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import Gradient
 from flowc.ops.host_ops import host_op, infer_shapes
 from flowc.ops.queues.handles import completed

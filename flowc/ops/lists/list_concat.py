@@ -18,7 +18,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, DenseItems, Extractor, ListValue, Ragged
 from flowc.ir.op import Attrs, op_named
-from flowc.ir.types import shown_dims
+from flowc.ir.text.shape_text import shown_dims
 from flowc.ops.lists.list_operations import joined
 from flowc.ops.lists.list_values import (
     MERGE,

@@ -28,7 +28,7 @@ from flowc.ir.extraction import (
     ListValue,
     Ragged,
     TwoRanks,
-    joined_known,
+    join_known,
     values_of,
     with_held,
     with_values,
@@ -164,7 +164,7 @@ def pushed(x: Extractor, contents: ListValue, item: Bound) -> ListValue:
         raise InvalidArgumentError(FULL.format(a=rows, b=limit))
     if not isinstance(item, Value) or isinstance(contents.held, Columns):
         return _pushed_parts(x, contents, item)
-    known = joined_known(contents.known, known_numbers(x, item))
+    known = join_known(contents.known, known_numbers(x, item))
     typed = typed_for(x, contents, item.type.dtype, item.dims)
     if isinstance(typed.held, ByRank):
         return with_held(typed, pushed_by_rank(x, typed.held, item, contents.limit))

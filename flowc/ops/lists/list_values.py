@@ -22,7 +22,8 @@ from flowc.ir.dims import Dim, Expr, as_dim, is_nonnegative, maximum
 from flowc.ir.extraction import Extractor, Known
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.op import op_named
-from flowc.ir.types import MAX_RANK, Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import MAX_RANK, Dims
 
 Partial = tuple[Dim | None, ...] | None  # dims as far as they are known; None: not even the rank
 

@@ -31,7 +31,7 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.inference import NeedsContent
 from flowc.ir.op import op_named
-from flowc.ir.types import shown_dims
+from flowc.ir.text.shape_text import shown_dims
 from flowc.ops.lists.list_values import MERGE, Faults, Partial, complete
 from flowc.ops.lists.ragged_values import (
     appended_ragged,

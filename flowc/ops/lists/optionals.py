@@ -28,7 +28,8 @@ from flowc.ir.extraction import (
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.datasets import optionals
 from flowc.ops.datasets.optionals import EMPTY, GET_VALUE, HAS_VALUE
 from flowc.ops.lists.list_gradients import made_optional, taken_optional

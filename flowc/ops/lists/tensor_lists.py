@@ -26,7 +26,8 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.lists.list_concat import emit_concat
 from flowc.ops.lists.list_faults import ACCESS, MODIFY
 from flowc.ops.lists.list_gradients import LIST_GRADIENTS

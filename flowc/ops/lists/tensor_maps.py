@@ -18,7 +18,8 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostValue, held
 from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, Gradient, GradientBuilder
 from flowc.ops.lists.host_variants import (
     Shape,

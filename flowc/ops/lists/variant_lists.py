@@ -19,7 +19,8 @@ from flowc.ir.extraction import (
     OptionalValue,
     TwoRanks,
 )
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.lists.list_operations import readable, with_element
 from flowc.ops.lists.list_values import (
     Partial,

@@ -74,8 +74,8 @@ def _as_complex(b: GradientBuilder, node: Forward, real: Any, imag: Any) -> Any:
 def _angle_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     """-dy / (y + ix) for z = x + iy."""
     z = node.inputs[0]
-    turned = b.complex(b.imag(z, Tout=dy.dtype), b.real(z, Tout=dy.dtype), Tout=z.dtype)
-    return b.neg(b.mul(_as_complex(b, node, dy, 0), b.reciprocal(turned)))
+    swapped = b.complex(b.imag(z, Tout=dy.dtype), b.real(z, Tout=dy.dtype), Tout=z.dtype)
+    return b.neg(b.mul(_as_complex(b, node, dy, 0), b.reciprocal(swapped)))
 
 
 real = _part(

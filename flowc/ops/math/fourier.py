@@ -56,7 +56,7 @@ transform_rows = define(
 )
 
 
-def _turned(b: Builder, parts: tuple[Value, Value], inverse: bool) -> tuple[Value, Value]:
+def _last_transformed(b: Builder, parts: tuple[Value, Value], inverse: bool) -> tuple[Value, Value]:
     """The transform of the last dim of a tensor's real and imaginary parts."""
     n = parts[0].dims[-1]
     sign = 2.0 * np.pi if inverse else -2.0 * np.pi
@@ -77,13 +77,15 @@ def _turned(b: Builder, parts: tuple[Value, Value], inverse: bool) -> tuple[Valu
 def _along(b: Builder, parts: tuple[Value, Value], axis: int, inverse: bool) -> tuple[Value, Value]:
     """The transform of one dim, counted from the end."""
     if axis == 1:
-        return _turned(b, parts, inverse)
+        return _last_transformed(b, parts, inverse)
     rank = parts[0].type.rank
     order = list(range(rank))
     order[-1], order[-axis] = order[-axis], order[-1]
     perm = np.array(order, np.int32)
-    turned = _turned(b, (b.transpose(parts[0], perm), b.transpose(parts[1], perm)), inverse)
-    return b.transpose(turned[0], perm), b.transpose(turned[1], perm)
+    found = _last_transformed(
+        b, (b.transpose(parts[0], perm), b.transpose(parts[1], perm)), inverse
+    )
+    return b.transpose(found[0], perm), b.transpose(found[1], perm)
 
 
 def _scaled(b: Builder, value: Value, sizes: Sequence[Dim]) -> Value:
@@ -126,7 +128,7 @@ def _real_transform(rank: int) -> Callable[[Builder, Node], Value]:
         lengths = _lengths(node)
         real = _fit(b, x, lengths)
         zeros = b.broadcast_to(b.const(0, real.type.dtype), real.dims)
-        parts = _turned(b, (real, zeros), False)
+        parts = _last_transformed(b, (real, zeros), False)
         half = node.output.dims
         begin = np.zeros(real.type.rank, np.int32)
         cut = (*real.dims[:-1], half[-1])
@@ -160,7 +162,7 @@ def _from_half(rank: int) -> Callable[[Builder, Node], Value]:
         for axis in range(2, rank + 1):
             parts = _along(b, parts, axis, True)
         full = _mirrored(b, parts, lengths[-1], half)
-        real, _ = _turned(b, full, True)
+        real, _ = _last_transformed(b, full, True)
         return _scaled(b, real, lengths)
 
     return build

@@ -92,7 +92,7 @@ def _unary(
     )
 
 
-def _bell(b: GradientBuilder, x: Any, factor: float, power: float) -> Any:
+def _gaussian(b: GradientBuilder, x: Any, factor: float, power: float) -> Any:
     """factor * exp(power * x^2)."""
     return b.mul(b.exp(b.mul(b.square(x), power)), factor)
 
@@ -100,25 +100,25 @@ def _bell(b: GradientBuilder, x: Any, factor: float, power: float) -> Any:
 _unary(
     "Erf",
     _by_element(math.erf),
-    lambda b, x, y: _bell(b, x, 2 / math.sqrt(math.pi), -1),
+    lambda b, x, y: _gaussian(b, x, 2 / math.sqrt(math.pi), -1),
     folds=True,
 )
 _unary(
     "Erfc",
     _by_element(math.erfc),
-    lambda b, x, y: _bell(b, x, -2 / math.sqrt(math.pi), -1),
+    lambda b, x, y: _gaussian(b, x, -2 / math.sqrt(math.pi), -1),
     folds=True,
 )
 _unary(
     "Erfinv",
     _scipy("erfinv"),
-    lambda b, x, y: _bell(b, y, math.sqrt(math.pi) / 2, 1),
+    lambda b, x, y: _gaussian(b, y, math.sqrt(math.pi) / 2, 1),
     domain="unit",
 )
 _unary(
     "Ndtri",
     _scipy("ndtri"),
-    lambda b, x, y: _bell(b, y, math.sqrt(2 * math.pi), 0.5),
+    lambda b, x, y: _gaussian(b, y, math.sqrt(2 * math.pi), 0.5),
     domain="prob",
 )
 

@@ -14,7 +14,8 @@ from flowc.ir.inference import Inference, unequal
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.folds import accumulator_of
 

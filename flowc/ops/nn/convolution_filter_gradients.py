@@ -77,12 +77,12 @@ def _convolved(
     spatial = (*range(1, rank + 1),)
     x = _padded(b, x, geometry)
     if groups == 1:
-        turned = b.transpose(x, np.array([rank + 1, *spatial, 0], np.int32))
+        transposed = b.transpose(x, np.array([rank + 1, *spatial, 0], np.int32))
     else:
         batch, *sizes, _ = x.dims
         parts = b.reshape(x, (batch, *sizes, groups, channels))
         order = np.array([rank + 2, *spatial, rank + 1, 0], np.int32)
-        turned = b.reshape(b.transpose(parts, order), (channels, *sizes, groups * batch))
+        transposed = b.reshape(b.transpose(parts, order), (channels, *sizes, groups * batch))
     weights = b.transpose(dy, np.array([*spatial, 0, rank + 1], np.int32))
     attrs = {
         "strides": (1, *geometry.dilations, 1),
@@ -90,7 +90,7 @@ def _convolved(
         "padding": "VALID",
     }
     convolution = b.conv2d if rank == 2 else b.conv3d
-    made = convolution(turned, weights, **attrs)
+    made = convolution(transposed, weights, **attrs)
     # Steps that do not reach the end of the input leave elements that no window has.
     wanted = (channels, *window, outputs)
     if made.dims != wanted:

@@ -18,7 +18,8 @@ from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.linalg.matmul import infer_matmul, matmul_array
 from flowc.ops.math.elementwise import HALVES
 from flowc.ops.nn.bias import per_channel_array

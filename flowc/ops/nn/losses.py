@@ -17,7 +17,8 @@ from flowc.ir.dims import Dim
 from flowc.ir.inference import Inference, unequal
 from flowc.ir.lowering import Decompose, View
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.softmax import LAST, shares, shift_rows, shifted_rows, softmax_rows, sum_rows
 

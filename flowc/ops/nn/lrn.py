@@ -15,7 +15,8 @@ from flowc.ir.dims import Dim
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Decompose, View
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder

@@ -17,7 +17,8 @@ from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.nn.bias import per_channel, per_channel_array
 from flowc.ops.nn.normalization_second_order import second_order
 

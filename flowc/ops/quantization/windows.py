@@ -51,9 +51,9 @@ def _infer_matmul(c: Inference) -> list[Dims]:
 def _matmul(k: Any, operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
     a, b, *ends = operands
     ends = check_ranges(k, ends, _MATRIX_RANGES)
-    turned = {name: attrs[name] for name in ("transpose_a", "transpose_b")}
+    transposed = {name: attrs[name] for name in ("transpose_a", "transpose_b")}
     left, right = shifted(k, a, ends[0], ends[1]), shifted(k, b, ends[2], ends[3])
-    product = k.apply("mat_mul", left, right, **turned)
+    product = k.apply("mat_mul", left, right, **transposed)
     return product, *product_range(k, tuple(ends), (k.dtype(a), k.dtype(b)))
 
 

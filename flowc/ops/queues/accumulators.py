@@ -20,7 +20,8 @@ from flowc.ir.extraction import Extractor
 from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.queues.handles import (
     REFERENCE,
     RESOURCE,

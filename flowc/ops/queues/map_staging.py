@@ -22,7 +22,8 @@ from flowc.ir.extraction import Extractor
 from flowc.ir.host_run import HostRun, held
 from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.queues.handles import Handle, define_step, infer_scalars, no_outputs, scalars
 

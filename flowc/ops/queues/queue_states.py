@@ -18,7 +18,7 @@ from flowc import dtypes
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from flowc.ir.host_run import HostRun
-from flowc.ir.types import shown_dims
+from flowc.ir.text.shape_text import shown_dims
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.queues.attempts import Attempt, Outcome, TwoEnds
 from flowc.ops.queues.handles import Handle, Shape

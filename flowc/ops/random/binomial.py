@@ -146,15 +146,15 @@ def _draw(b: Builder, key: Value, counter: Value, rest: Any) -> Value:
     """`rest`: counts, probabilities, the dims of the numbers and their dtype."""
     counts, probs, dims, dtype = rest
     half, one = probs.type.dtype.numpy.type(0.5), probs.type.dtype.numpy.type(1)
-    turned = b.less(half, probs)
-    probs = b.select_v2(turned, b.sub(one, probs), probs)
+    mirrored = b.less(half, probs)
+    probs = b.select_v2(mirrored, b.sub(one, probs), probs)
     # Of the dtype of the parameters, as its rounding decides how numbers are drawn.
     means = b.cast(b.mul(counts, probs), DstT=dtypes.f64)
     own = b.sizes(means.dims)
     wide = [b.broadcast_to(b.cast(x, DstT=dtypes.f64), own) for x in (counts, probs)]
     found = b.binomial_of_key(key, counter, *wide, means, b.sizes(dims))
     kept = b.maximum(wide[0], np.float64(0))
-    found = b.select_v2(turned, b.sub(kept, found), found)
+    found = b.select_v2(mirrored, b.sub(kept, found), found)
     return found if dtype is dtypes.f64 else b.cast(found, DstT=dtype)
 
 
@@ -178,12 +178,12 @@ def _seeded(shape: Array, seed: Array, counts: Array, probs: Array, *, dtype: DT
     keys = op_named("stateless_random_get_key_counter").reference
     assert keys is not None
     key, counter = keys(seed)
-    turned = probs > 0.5
-    probs = np.where(turned, 1 - probs, probs).astype(probs.dtype)
+    mirrored = probs > 0.5
+    probs = np.where(mirrored, 1 - probs, probs).astype(probs.dtype)
     means = np.asarray(counts * probs)
     wide = [np.broadcast_to(x.astype(np.float64), means.shape) for x in (counts, probs)]
     found = _drawn(key, counter, wide[0], wide[1], means, shape)
-    return np.where(turned, np.maximum(wide[0], 0) - found, found).astype(dtype.numpy)
+    return np.where(mirrored, np.maximum(wide[0], 0) - found, found).astype(dtype.numpy)
 
 
 _KINDS = f"T: {REALS} = f64, dtype: {REALS} = i64"

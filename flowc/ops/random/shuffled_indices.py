@@ -32,7 +32,7 @@ MOST_ROUNDS = 1024  # of each index; the cipher has at most 44, and a graph may 
 _ERRORS = ("index must be >= 0 but was {a}", "max_index must be >= index, but {b} < {a}")
 
 
-def _turned_left(x: int, by: int, half: int) -> int:
+def _rotated_left(x: int, by: int, half: int) -> int:
     return (x << by | x >> half - by) & (1 << half) - 1
 
 
@@ -40,11 +40,12 @@ def _encrypted(block: int, seed: list[int], half: int, rounds: int) -> int:
     mask = (1 << half) - 1
     keys, sequence = [word & mask for word in seed], 0x7369F885192C0EF5 & mask
     for i in range(3, rounds):
-        last = _turned_left(keys[i - 1], half - 3, half) ^ _turned_left(keys[i - 1], half - 4, half)
+        three, four = (_rotated_left(keys[i - 1], half - by, half) for by in (3, 4))
+        last = three ^ four
         keys.append((0xFFFFFFFC & mask) ^ (sequence >> i - 3 & 1) ^ keys[i - 3] ^ last)
     left, right = block >> half & mask, block & mask
     for key in keys[:rounds]:
-        one, two, eight = (_turned_left(right, by, half) for by in (1, 2, 8))
+        one, two, eight = (_rotated_left(right, by, half) for by in (1, 2, 8))
         left, right = right, left ^ (one & eight) ^ two ^ key
     return left << half | right
 

@@ -18,7 +18,8 @@ from flowc.ir.dims import product
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import ByThreads, Lowering, Native, by_owners, on_gpu
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 
 # Globals that the compiler gives to the kernels: whether each element has a weight, whether bins
 # only say that something fell into them, and whether equal elements stand before the bound.

@@ -19,7 +19,8 @@ from flowc.ir.dims import Dim, maximum
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 
 

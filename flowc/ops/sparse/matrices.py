@@ -86,7 +86,7 @@ def _at_places(x: Extractor, places: Value, dense: Value) -> SparseMatrix:
     return _made(x, places, x.b.gather_nd(dense, places), x.b.sizes(dense.dims, dtypes.i64))
 
 
-def _turned(x: Extractor, matrix: SparseMatrix, conjugate: bool) -> SparseMatrix:
+def _transposed(x: Extractor, matrix: SparseMatrix, conjugate: bool) -> SparseMatrix:
     """The transposed matrix, whose elements are in order again."""
     places, values, shape = matrix.elements
     rank = places.dims[-1]
@@ -101,7 +101,7 @@ def _conjugated(x: Extractor, value: Value, conjugate: bool) -> Value:
     return x.b.conj(value) if conjugate and value.type.dtype.is_complex else value
 
 
-def _turned_dense(x: Extractor, value: Value, conjugate: bool) -> Value:
+def _transposed_dense(x: Extractor, value: Value, conjugate: bool) -> Value:
     rank = len(value.dims)
     swap = np.array([*range(rank - 2), rank - 1, rank - 2], np.int32)
     return _conjugated(x, x.b.transpose(value, swap), conjugate)
@@ -178,7 +178,7 @@ def _count(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Boun
 
 
 def _transpose(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    return [_turned(x, _matrix(x, inputs[0], attrs["type"]), attrs["conjugate"])]
+    return [_transposed(x, _matrix(x, inputs[0], attrs["type"]), attrs["conjugate"])]
 
 
 def _add(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -256,7 +256,7 @@ def _given(x: Extractor, matrix: SparseMatrix, attrs: Attrs, side: str) -> Spars
         raise InvalidArgumentError(
             f"Only one of adjoint_{side} and transpose_{side} may be true", node=x.name
         )
-    return _turned(x, matrix, adjoint) if adjoint or attrs[f"transpose_{side}"] else matrix
+    return _transposed(x, matrix, adjoint) if adjoint or attrs[f"transpose_{side}"] else matrix
 
 
 def _check_inner(x: Extractor, left: Dims, right: Dims) -> None:
@@ -277,11 +277,11 @@ def _product(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bo
     right = value_of(x, inputs[1])
     matrix = _given(x, _matrix(x, inputs[0], right.type.dtype), attrs, "a")
     if attrs["adjoint_b"] or attrs["transpose_b"]:
-        right = _turned_dense(x, right, attrs["adjoint_b"])
+        right = _transposed_dense(x, right, attrs["adjoint_b"])
     _check_inner(x, _dims(x, matrix), right.dims)
     found = _times_dense(x, matrix, right)
     if attrs["transpose_output"]:
-        found = _turned_dense(x, found, conjugate=False)
+        found = _transposed_dense(x, found, conjugate=False)
     return [_conjugated(x, found, attrs["conjugate_output"])]
 
 

@@ -71,13 +71,13 @@ def _mat_mul(b: GradientBuilder, node: Forward, dy: Any) -> Sequence[Any]:
     dy = _conjugated(b, dy, node.attrs["conjugate_output"])
     if node.attrs["transpose_output"]:
         dy = b.transpose(dy, swap)
-    turned = {side: _is_turned(node, side) for side in "ab"}
-    to_right = _turned_product(b, node, matrix, dy)
-    if turned["b"]:
+    transposed = {side: _is_transposed(node, side) for side in "ab"}
+    to_right = _transposed_product(b, node, matrix, dy)
+    if transposed["b"]:
         right = _conjugated(b, b.transpose(right, swap), node.attrs["adjoint_b"])
     places, _, shape = b.csr_to_sparse(matrix, type=right.dtype)
     batch = tuple(range(rank - 2))
-    row, column = (rank - 1, rank - 2) if turned["a"] else (rank - 2, rank - 1)
+    row, column = (rank - 1, rank - 2) if transposed["a"] else (rank - 2, rank - 1)
     rows, columns = (
         b.gather_nd(value, b.gather(places, np.array([*batch, axis], np.int32), np.int32(1)))
         for value, axis in ((dy, row), (right, column))
@@ -87,7 +87,7 @@ def _mat_mul(b: GradientBuilder, node: Forward, dy: Any) -> Sequence[Any]:
     return b.csr_of_sparse(places, values, shape), to_right
 
 
-def _turned_product(b: GradientBuilder, node: Forward, matrix: Any, dy: Any) -> Any:
+def _transposed_product(b: GradientBuilder, node: Forward, matrix: Any, dy: Any) -> Any:
     """A* dy, as the gradient of what is on the right."""
     transposed, adjoint = node.attrs["transpose_a"], node.attrs["adjoint_a"]
     is_complex = dy.dtype.is_complex
@@ -96,7 +96,7 @@ def _turned_product(b: GradientBuilder, node: Forward, matrix: Any, dy: Any) -> 
         matrix,
         _conjugated(b, dy, conjugated),
         adjoint_a=not transposed and not adjoint,
-        transpose_output=_is_turned(node, "b"),
+        transpose_output=_is_transposed(node, "b"),
         conjugate_output=is_complex and conjugated != node.attrs["adjoint_b"],
     )
     return found
@@ -115,7 +115,7 @@ def _sparse_mat_mul(b: GradientBuilder, node: Forward, dy: Any) -> Sequence[Any]
     )
     found: list[Any] = []
     for product, side, matrix in zip(products, "ab", (left, right)):
-        if _is_turned(node, side):
+        if _is_transposed(node, side):
             product = b.csr_transpose(product, type=dtype, conjugate=node.attrs[f"adjoint_{side}"])
         dense = b.csr_to_dense(product, type=dtype)
         found.append(_at_places_of(b, matrix, dense, dtype))
@@ -135,7 +135,7 @@ def _conjugate_transpose(
     return b.csr_transpose(matrix, type=node.attrs["type"], conjugate=True), "transpose"
 
 
-def _is_turned(node: Forward, side: str) -> bool:
+def _is_transposed(node: Forward, side: str) -> bool:
     return node.attrs[f"transpose_{side}"] or node.attrs[f"adjoint_{side}"]
 
 

@@ -20,7 +20,8 @@ from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs, op_named
-from flowc.ir.types import Dims, TensorType, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims, TensorType
 from flowc.ops.state import optimizer_formulas as formulas
 from flowc.ops.state.optimizer_formulas import Formula, Term
 from flowc.ops.state.variables import define_change, require_same, value_of, variable_of

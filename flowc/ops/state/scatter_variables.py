@@ -18,7 +18,8 @@ from flowc.ir.dims import Dim, product
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.inference import Inference
 from flowc.ir.op import Attrs
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.arrays.indexing import ignores_bad_indices
 from flowc.ops.math.elementwise import same_dims
 from flowc.ops.state.variables import (

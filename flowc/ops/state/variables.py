@@ -21,7 +21,8 @@ from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Op, define, op_named
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.arrays.identity import shape_attr_dims
 from flowc.ops.arrays.indexing import gather_dims, rows_gradient, slices_gradient
 from flowc.ops.gradients import same_gradient

@@ -16,7 +16,8 @@ from flowc.encoding.fields import bytes_field, float_field, given, varint_field
 from flowc.errors import InvalidArgumentError
 from flowc.ir.inference import Inference
 from flowc.ir.op import define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.audio.wav_files import check_wav, encode_wav
 from flowc.ops.image.png_files import encode_png
 from flowc.ops.strings.string_values import host_step

@@ -22,7 +22,8 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted, Native
 from flowc.ir.op import Attrs, define, op_named
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import same_gradient
 from flowc.ops.kernels import printing as kernels
 from flowc.ops.state.variables import STATE, value_of

@@ -18,7 +18,8 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.gradients import binary_gradient
 from flowc.ops.state.variables import value_of
 from flowc.ops.strings.printing import element_text, escaped, summarized

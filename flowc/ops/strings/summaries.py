@@ -29,7 +29,8 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.state.variables import value_of as value_of_bound
 from flowc.ops.strings.string_values import host_step
 

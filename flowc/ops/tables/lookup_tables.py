@@ -23,7 +23,8 @@ from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.inference import Inference, NeedsContent
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Op, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import HANDLE, STATE, value_of
 from flowc.ops.tables.table_steps import (

@@ -20,7 +20,7 @@ from flowc.errors import (
     InvalidArgumentError,
     UnimplementedError,
 )
-from flowc.ir.types import shown_dims
+from flowc.ir.text.shape_text import shown_dims
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]

@@ -17,7 +17,8 @@ from flowc.ir.host_run import HostRun, text_of
 from flowc.ir.inference import Inference
 from flowc.ir.lowering import Host
 from flowc.ir.op import Op, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.text.shape_text import shown_dims
+from flowc.ir.types import Dims
 from flowc.ops.state.variables import STATE
 from flowc.ops.tables.table_states import DenseTable, StaticTable, Table, TableType
 from flowc.ops.tables.text_files import TextColumns

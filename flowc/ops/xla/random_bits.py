@@ -44,9 +44,9 @@ def _word_dtype(dtype: DType) -> DType:
     return dtypes.u32 if dtype.size == 1 else dtype
 
 
-def _halved(dims: Dims) -> int:
-    """Along which dimension ThreeFry's two words take turns: the first of even size, else the first
-    of the largest ones."""
+def _interleaved_axis(dims: Dims) -> int:
+    """The axis along which the two words of ThreeFry alternate: the first of even size, else the
+    first of the largest ones."""
     even = [i for i, d in enumerate(dims) if isinstance(d, int) and d % 2 == 0]
     if even or len(dims) < 2:
         return even[0] if even else 0
@@ -84,7 +84,7 @@ def _threefry(b: Builder, state: Value, dims: Dims, dtype: DType) -> tuple[Value
         n = product(dims)
         words = b.threefry(key, counter, _sizes(b, n))
         return b.reshape(b.integers_of_words(words, _sizes(b, n), dtype=dtype), dims), n
-    at, whole = _halved(dims), dims or (1,)
+    at, whole = _interleaved_axis(dims), dims or (1,)
     half = (*whole[:at], ceildiv(whole[at], 2), *whole[at + 1 :])
     n = product(half)
     words = b.threefry(key, counter, _sizes(b, n))
@@ -117,7 +117,7 @@ def _reference(algorithm: Array, state: Array, shape: Array, *, dtype: DType) ->
     wide = _word_dtype(dtype)
     key, low = int(state[0]), int(state[1])
     if int(algorithm) == THREEFRY:
-        at, whole = _halved(dims), dims or (1,)
+        at, whole = _interleaved_axis(dims), dims or (1,)
         half = (*whole[:at], -(-whole[at] // 2), *whole[at + 1 :]) if wide.size < 8 else dims
         steps = int(np.prod(half, dtype=np.int64))
         counters = np.uint64(low) + np.arange(steps, dtype=np.uint64)

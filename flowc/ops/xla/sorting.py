@@ -29,7 +29,7 @@ _BITS = {2: dtypes.i16, 4: dtypes.i32, 8: dtypes.i64}
 # -- by keys
 
 
-def _turned(b: Builder, bits: Value) -> Value:
+def _order_preserving(b: Builder, bits: Value) -> Value:
     """The bits of floats as integers in the same order, and back."""
     width = 8 * bits.type.dtype.size - 1
     kind = bits.type.dtype.numpy
@@ -41,20 +41,20 @@ def _turned(b: Builder, bits: Value) -> Value:
 def _as_integers(b: Builder, x: Value) -> Value:
     kind = x.type.dtype
     if kind.is_floating:
-        return _turned(b, b.bitcast(x, type=_BITS[kind.size]))
+        return _order_preserving(b, b.bitcast(x, type=_BITS[kind.size]))
     return b.cast(x, DstT=dtypes.u8) if kind is dtypes.bool_ else x
 
 
 def _from_integers(b: Builder, x: Value, kind: DType) -> Value:
     if kind.is_floating:
-        return b.bitcast(_turned(b, x), type=kind)
+        return b.bitcast(_order_preserving(b, x), type=kind)
     return b.cast(x, DstT=kind)
 
 
 def _sorted_lines(b: Builder, keys: Value) -> tuple[Value, Value]:
     """Keys in ascending order along the last dimension, and where each was."""
-    turned = b.invert(_as_integers(b, keys))
-    found, order = b.top_k(turned, b.scalar_size(keys.dims[-1]))
+    inverted = b.invert(_as_integers(b, keys))
+    found, order = b.top_k(inverted, b.scalar_size(keys.dims[-1]))
     return _from_integers(b, b.invert(found), keys.type.dtype), order
 
 
@@ -213,8 +213,8 @@ def _step(
         for p in (places, theirs)
     ]
     pairs = [side for pair in zip(*sides) for side in pair]
-    turned = [side for pair in zip(*reversed(sides)) for side in pair]
-    (ahead,), (behind,) = (for_elements(x, comparator, given) for given in (pairs, turned))
+    swapped = [side for pair in zip(*reversed(sides)) for side in pair]
+    (ahead,), (behind,) = (for_elements(x, comparator, given) for given in (pairs, swapped))
     real, other = (b.less_equal(p, most) for p in (places, theirs))
     first = b.less(places, theirs)
     tie = b.equal(ahead, behind)

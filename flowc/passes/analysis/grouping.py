@@ -327,8 +327,8 @@ class Grouping:
     def _reads_elsewhere(self, node: Node, cluster: Cluster) -> bool:
         """Whether the node reads from the cluster at other indices: through floating inputs, or as
         a view itself."""
-        turned = isinstance(node.lowering, View)
-        readers = reachable([node] if turned else self.copied_for(node), self.copied_for)
+        is_view = isinstance(node.lowering, View)
+        readers = reachable([node] if is_view else self.copied_for(node), self.copied_for)
         return any(self.cluster_of.get(v.node) is cluster for n in readers for v in n.inputs)
 
     def _row_dims(self, cluster: Cluster) -> Dims:

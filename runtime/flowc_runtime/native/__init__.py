@@ -18,7 +18,8 @@ In: a target triple. Out: the LLVM IR text of one module that defines the hidden
 
 where a kernel is `void (void** buffers, int64_t* dims, int64_t begin, int64_t end, int64_t worker)`
 and `worker` < threads. `grain`: the steps of a range that are worth a thread, so that fewer of them
-are not divided, nor worth waking one for, up to eight times as many; 0 or less where nobody knows.
+are not divided, nor worth waking one for, up to eight times as many; -c where each step is worth as
+much as c chunks, 0 where nobody knows.
 Invariant: the text is a pure function of the triple. The last two functions
 also run when a library is unloaded. Only the compiler imports this package: it needs llvmlite.
 """

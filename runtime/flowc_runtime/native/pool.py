@@ -59,7 +59,7 @@ LINE_WORDS = 8  # of a cache line
 MONOTONIC = 1  # of `clock_gettime`
 PATIENCE, PATIENCE_IN_RUN = 50_000, 1_000_000  # nanoseconds that a worker looks for a job
 PAUSES = 2  # between two looks at the clock
-WORTH_WAKING = 8  # chunks of a job
+WORTH_WAKING = 8  # chunks that a job is worth
 
 KERNEL_POINTER = ir.FunctionType(VOID, [PTR, PTR, I64, I64, I64]).as_pointer()
 
@@ -335,7 +335,8 @@ class PoolEmitter:
             w.b.call(kernel, [buffers, dims, i64(0), total, i64(0)])
             w.give()
 
-        is_known = w.compare(">", grain, i64(0))
+        is_known = w.compare("!=", grain, i64(0))
+        worth_of_chunk = w.maximum(w.b.neg(grain), i64(1))
         grain = w.maximum(grain, i64(1))
         others = w.b.sub(w.atomic_load(self._field(w, RUNS), "monotonic"), i64(1))
         threads = w.b.sub(threads, w.maximum(others, i64(0)))
@@ -348,7 +349,8 @@ class PoolEmitter:
             alone()
         chunks = w.b.add(w.b.sdiv(w.b.sub(total, i64(1)), grain), i64(1))
         limit = w.minimum(w.minimum(threads, chunks), i64(MOST_THREADS))
-        is_small = w.b.and_(is_known, w.compare("<", chunks, i64(WORTH_WAKING)))
+        worth = w.b.mul(chunks, worth_of_chunk)
+        is_small = w.b.and_(is_known, w.compare("<", worth, i64(WORTH_WAKING)))
         created = w.b.load(self._field(w, CREATED), typ=I64)
         awake = w.b.sub(created, w.atomic_load(self._field(w, SLEEPERS), "monotonic"))
         with w.when(w.b.and_(is_small, w.compare("<=", awake, i64(0)))):

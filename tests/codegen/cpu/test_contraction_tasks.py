@@ -12,7 +12,7 @@ from flowc.codegen.cpu.blocked import ContractionSource, parts_of_blocks
 from flowc.codegen.cpu.convolution import ConvSpec, conv_source
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
 from flowc.codegen.cpu.products.gemm_m_vectorized import (
-    turned_source,
+    m_vectorized_source,
 )
 from flowc.codegen.cpu.products.pointwise import pointwise_source
 from flowc.codegen.cpu.tiles import TileSizes, panels_routine, sizes_needed
@@ -72,7 +72,7 @@ def test_few_panels_are_shared_evenly() -> None:
     pointwise = pointwise_source(shape_for(dtypes.f32, 512), 0)
     for m, parts in ((196, 3), (200, 3), (0, 1)):
         assert parts_of_blocks(pointwise, {"batch": 1, "m": m, "n": 64}) == parts
-    assert parts_of_blocks(turned_source(shape_for(dtypes.f32, 512)), {"m": 32, "n": 64}) == 1
+    assert parts_of_blocks(m_vectorized_source(shape_for(dtypes.f32, 512)), {"m": 32, "n": 64}) == 1
 
 
 def test_task_counts_are_dims() -> None:

@@ -21,13 +21,10 @@ from contraction_kernels import (
 
 from flowc import dtypes
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
-from flowc.codegen.cpu.convolution import ConvSpec, conv_source
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source, pack_conv_weights
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
     depthwise_source,
-)
-from flowc.codegen.cpu.packing import (
-    pack_conv_weights,
 )
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
@@ -76,7 +73,7 @@ def test_conv(name: str, bits: int) -> None:
         )
         conv_kernel(shape, len(x_shape) - 2)(
             x,
-            pack_conv_weights(w, shape, groups=groups).array(),
+            pack_conv_weights(w, ConvSpec(shape), groups=groups).array(),
             y,
             splits=2,
             batch=len(x),

@@ -22,10 +22,10 @@ from flowc.codegen.cpu.packing import (
 )
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.products.gemm_m_vectorized import (
-    is_turned,
-    turned_columns,
-    turned_rows,
-    turned_source,
+    is_m_vectorized,
+    m_vectorized_source,
+    panel_columns,
+    task_rows,
 )
 from flowc.codegen.cpu.products.pixel_tiles import (
     Heights,
@@ -130,15 +130,15 @@ def test_gemm(name: str, bits: int, transpose_a: bool) -> None:
     ("name", "bits"),
     [("f32", 512), ("f32", 256), ("f32", 128), ("f64", 512), ("i32", 512), ("i64", 256)],
 )
-def test_turned_products(name: str, bits: int) -> None:
+def test_products_vectorized_along_m(name: str, bits: int) -> None:
     dtype = dtypes.as_dtype(name)
     shape = shape_for(dtype, bits)
-    kernel = Compiled(turned_source(shape, 300))
-    rows = turned_rows(shape)
+    kernel = Compiled(m_vectorized_source(shape, 300))
+    rows = task_rows(shape)
     sizes = [(1, 1, 1), (rows, 300, 300), (2 * rows, 14, 8), (3 * rows - 1, 130, 37), (rows, 17, 0)]
     for m, n, k in sizes:
         a, b = values((m, k), dtype), values((k, n), dtype, 1)
-        packed = pack_gemm_b(b, shape, turned_columns(shape)).array()
+        packed = pack_gemm_b(b, shape, panel_columns(shape)).array()
         expected = (a.astype(np.float64) @ b.astype(np.float64)).astype(dtype.numpy)
         for splits in (1, 3):
             c = np.full((m, n), 77, dtype.numpy)
@@ -166,8 +166,8 @@ def test_products_of_pieces(name: str, bits: int) -> None:
     dtype = dtypes.as_dtype(name)
     shape = shape_for(dtype, bits)
     gemm = Compiled(gemm_source(GemmSpec(shape, pieces=3)))
-    turned = Compiled(turned_source(shape, 900, pieces=3))
-    rows = turned_rows(shape)
+    transposed = Compiled(m_vectorized_source(shape, 900, pieces=3))
+    rows = task_rows(shape)
     for m, n, widths in [
         (rows, 130, (300, 1, 500)),
         (2 * rows - 1, 37, (0, 70, 384)),
@@ -182,7 +182,7 @@ def test_products_of_pieces(name: str, bits: int) -> None:
         sizes = {"m": m, "n": n, "k": k, "c_stride": n}
         sizes |= {f"k{i}": w for i, w in enumerate(widths)}
         for splits in (1, 3):
-            for kernel, columns in ((gemm, 0), (turned, turned_columns(shape))):
+            for kernel, columns in ((gemm, 0), (transposed, panel_columns(shape))):
                 c = np.full((m, n), 77, dtype.numpy)
                 packed = pack_gemm_b(b, shape, columns).array()
                 more = {} if columns else {"batch": 1, "a_batch": 0, "b_batch": 0}
@@ -190,17 +190,17 @@ def test_products_of_pieces(name: str, bits: int) -> None:
                 assert_close(c, expected.astype(dtype.numpy), k)
 
 
-def test_which_products_are_turned() -> None:
+def test_which_products_are_vectorized_along_m() -> None:
     shape = shape_for(dtypes.f32, 512)
     for m in (30, 32, 64, 128, 4096):
-        assert is_turned(shape, m, 1024, 512), m
+        assert is_m_vectorized(shape, m, 1024, 512), m
     for m in (1, 16, 33, 100, symbol("m")):
-        assert not is_turned(shape, m, 1024, 512), m
-    assert is_turned(shape, 32, 50_000, 512) and not is_turned(shape, 64, 50_000, 512)
-    assert not is_turned(shape, 512, 512, 384)  # near
-    assert not is_turned(shape, 512, 1024, 768, in_place=True)
-    assert is_turned(shape, 32, 1024, 768, in_place=True)
-    assert not is_turned(shape, 32, 1024, 64) and not is_turned(shape, 32, 1024, 10_000)
+        assert not is_m_vectorized(shape, m, 1024, 512), m
+    assert is_m_vectorized(shape, 32, 50_000, 512) and not is_m_vectorized(shape, 64, 50_000, 512)
+    assert not is_m_vectorized(shape, 512, 512, 384)  # near
+    assert not is_m_vectorized(shape, 512, 1024, 768, in_place=True)
+    assert is_m_vectorized(shape, 32, 1024, 768, in_place=True)
+    assert not is_m_vectorized(shape, 32, 1024, 64) and not is_m_vectorized(shape, 32, 1024, 10_000)
 
 
 def test_gemm_batch_and_broadcast() -> None:
@@ -298,8 +298,8 @@ def test_windows_of_one_pixel_are_products_of_a_batch() -> None:
     assert_close(y, np.matmul(x.astype(np.float64), w).astype(np.float32), 7)
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_operands_are_read_where_they_stand(turned: bool) -> None:
+@pytest.mark.parametrize("transposed", [False, True])
+def test_operands_are_read_where_they_stand(transposed: bool) -> None:
     """Vectors that end with the columns read nothing behind them."""
     target = shape_for(dtypes.f32, 128)
     lanes = target.lanes
@@ -308,17 +308,17 @@ def test_operands_are_read_where_they_stand(turned: bool) -> None:
             if not reads_right_in_place(target, k, n, m):
                 continue
             shape = with_even_tiles(pixel_shape(target, n), m)
-            stored = Stored(in_place=True, turned=turned)
+            stored = Stored(in_place=True, transposed=transposed)
             kernel = Compiled(pointwise_source(shape, n % shape.columns, stored=stored))
             x, w = values((3, m, k), dtypes.f32), values((3, k, n), dtypes.f32, 1)
             y = np.full((3, m, n), 77, np.float32)
-            left = np.ascontiguousarray(x.transpose(0, 2, 1)) if turned else x
+            left = np.ascontiguousarray(x.transpose(0, 2, 1)) if transposed else x
             sizes = {"batch": 3, "m": m, "n": n, "channels": k, "parts": 1, "c_stride": n}
             sizes |= {
                 "x_batch": m * k,
                 "w_batch": k * n,
                 "w_step": 1,
-                "x_stride": m if turned else k,
+                "x_stride": m if transposed else k,
             }
             kernel(left, w, y, splits=2, **sizes)
             assert_close(y, np.matmul(x.astype(np.float64), w).astype(np.float32), k)
@@ -443,7 +443,7 @@ def test_which_products_read_their_rows_where_they_are() -> None:
         (57, 96, 300, "gemm"),  # too many rows computed twice
         (512, 96, 1024, "gemm"),  # rows that displace each other from the cache
         (512, 80, 2049, "gemm"),
-        (128, 3072, 768, "turned_gemm"),  # of weights that are not near
+        (128, 3072, 768, "gemm_m_vectorized"),  # of weights that are not near
     ]:
         assert product_kernels(m, n, k) == [entry]
 
@@ -451,7 +451,7 @@ def test_which_products_read_their_rows_where_they_are() -> None:
 def test_which_products_of_a_batch_do_so() -> None:
     packed, gathered = ["pack_panels", "pointwise_conv"], ["pack_panels", "gemm"]
     in_place = ["pointwise_conv"]
-    kernels = lambda m, n, k, **turned: product_kernels(m, n, k, of_run=True, **turned)
+    kernels = lambda m, n, k, **transposed: product_kernels(m, n, k, of_run=True, **transposed)
     assert kernels(128, 64, 128) == in_place  # of a right operand that is near
     assert kernels(57, 60, 128) == kernels(128, 66, 64) == kernels(256, 3, 64) == in_place
     assert kernels(24, 512, 512) == in_place  # too few rows to pack it

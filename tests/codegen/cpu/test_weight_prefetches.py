@@ -21,7 +21,7 @@ from flowc import dtypes
 from flowc.codegen.cpu.blocked import ContractionSource
 from flowc.codegen.cpu.packing import pack_gemm_b
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
-from flowc.codegen.cpu.products.gemm_m_vectorized import turned_columns, turned_source
+from flowc.codegen.cpu.products.gemm_m_vectorized import m_vectorized_source, panel_columns
 from flowc.codegen.cpu.products.pixel_tiles import pack_pointwise
 from flowc.codegen.cpu.products.pointwise import NEAR_ROWS, pointwise_source
 from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, tile_shape
@@ -130,9 +130,9 @@ def test_the_first_panel_of_later_rows_fetches_the_rows_behind() -> None:
 
 
 def test_rows_that_fill_vectors_fetch_both_operands_at_an_even_pace() -> None:
-    m, n, k = 2 * SHAPE.lanes, 4 * turned_columns(SHAPE), 64
-    kernel = Recorded(turned_source(SHAPE, k))
-    weights = aligned(pack_gemm_b(ones(k, n), SHAPE, turned_columns(SHAPE)).array())
+    m, n, k = 2 * SHAPE.lanes, 4 * panel_columns(SHAPE), 64
+    kernel = Recorded(m_vectorized_source(SHAPE, k))
+    weights = aligned(pack_gemm_b(ones(k, n), SHAPE, panel_columns(SHAPE)).array())
     kernel(ones(m, k), weights, ones(m, n), m=m, n=n, k=k, a_stride=k, c_stride=n)
     ahead, lines = 2 * AHEAD_BYTES // LINE, weights.nbytes // LINE
     assert set(kernel.lines(weights, SECOND + 1)) == {*range(ahead, lines)}

@@ -40,4 +40,5 @@ def test_compute_bound_loops_are_shared_in_smaller_chunks() -> None:
     assert grain(0.5) == CPU_CHOICES.chunk_nanoseconds / 0.5
     assert grain(0.5, 1000) == CPU_CHOICES.chunk_nanoseconds / 500
     assert grain(1e9) == 1
+    assert grain(0.5, 100 * CPU_CHOICES.chunk_nanoseconds) == -50
     assert not isinstance(grain(0.5, symbol("n")), int)

@@ -96,6 +96,26 @@ def test_threads_share_tiles() -> None:
     check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, x, threads=3)
 
 
+@pytest.mark.parametrize("pixels", [2048, 3000, 3001])
+@pytest.mark.parametrize("channels", [64, 40])
+def test_threads_share_the_columns_of_tiles_in_few_blocks_of_rows(
+    channels: int, pixels: int
+) -> None:
+    x, y = arrays(dtypes.f32, (1, pixels, channels), (1, channels, pixels))
+    order = np.array([0, 2, 1], np.int32)
+    transposed = lambda b, x: b.transpose(x, order)
+    source = check(transposed, lambda x: x.transpose(order), [x], threads=3)
+    assert "ending" in source
+    emit = lambda b, x, y: b.mul(b.add(b.transpose(x, order), y), 2.0)
+    check(emit, lambda x, y: (x.transpose(order) + y) * np.float32(2), [x, y], threads=3)
+
+
+def test_tiles_of_little_work_are_not_shared() -> None:
+    order = np.array([1, 0], np.int32)
+    source = check(lambda b, x: b.transpose(x, order), lambda x: x.T, arrays(dtypes.f32, (64, 48)))
+    assert "ending" not in source
+
+
 @pytest.mark.parametrize("shape", [(0, 2, 3), (2, 0, 3), (2, 3, 0)])
 def test_loops_without_elements(shape: tuple[int, ...]) -> None:
     check(lambda b, x: b.add(x, x), lambda x: x + x, arrays(dtypes.f32, shape))
@@ -184,7 +204,7 @@ def test_sizes_of_the_run_split_loops() -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("sizes", [(40, 33), (130, 70), (5, 20), (64, 64)])
 @pytest.mark.parametrize("pads", [((1, 1), (0, 0)), ((3, 70), (2, 0)), ((0, 64), (0, 1))])
-def test_rows_around_which_there_is_padding_are_turned_too(
+def test_rows_around_which_there_is_padding_are_transposed_too(
     pads: tuple[tuple[int, int], tuple[int, int]], sizes: tuple[int, int], threads: int
 ) -> None:
     """Padding of an image whose channels are moved last: whatever is inside it is known to be."""
@@ -223,12 +243,14 @@ def test_sizes_of_the_run_in_tiles() -> None:
 
 @pytest.mark.parametrize("dtype", [dtypes.u8, dtypes.f16, dtypes.f32, dtypes.f64])
 @pytest.mark.parametrize("columns", [8, 12, 15, 16, 28])
-def test_what_is_left_beside_whole_tiles_is_turned_too(columns: int, dtype: dtypes.DType) -> None:
+def test_what_is_left_beside_whole_tiles_is_transposed_too(
+    columns: int, dtype: dtypes.DType
+) -> None:
     """Where nothing is computed, no loop stores the elements of a tile."""
     rest = columns % 16
     (x,) = arrays(dtype, (columns, 70))
-    turned = check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, [x])
-    assert set(re.findall(r"(\w+_tile_\d+)\(", turned)) == {
+    transposed = check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, [x])
+    assert set(re.findall(r"(\w+_tile_\d+)\(", transposed)) == {
         f"move_tile_{n}" for n in ([16] if columns >= 16 else []) + ([rest] if rest else [])
     }
     if dtype is dtypes.f32:
@@ -249,7 +271,7 @@ def test_whole_tiles_have_no_code_for_edges(shape: tuple[int, int], has_edges: b
 
 
 @pytest.mark.parametrize("count", [(), (7,), (1,)])
-def test_rows_that_the_run_chooses_are_turned_or_folded(count: tuple[int, ...]) -> None:
+def test_rows_that_the_run_chooses_are_transposed_or_folded(count: tuple[int, ...]) -> None:
     """Where they are is computed with each element: no tile is read before."""
     rows = arrays(dtypes.f32, (5, 64, 24))[0]
     chosen = np.resize(np.array([3, 0, 4], np.int32), count)

@@ -21,7 +21,7 @@ from flowc.codegen.cpu import target as cpu
 from flowc.codegen.cpu.block_copy import transpose_routine
 from flowc.codegen.cpu.depthwise import DepthwiseSpec, depthwise_source
 from flowc.codegen.cpu.numba_frontend import separate_texts
-from flowc.codegen.cpu.products.gemm_m_vectorized import turned_source
+from flowc.codegen.cpu.products.gemm_m_vectorized import m_vectorized_source
 from flowc.codegen.cpu.products.pointwise import pointwise_source
 from flowc.codegen.cpu.products.row_sums import Stored
 from flowc.codegen.cpu.tile_shape import TileShape, tile_shape
@@ -101,7 +101,7 @@ def test_the_name_of_a_routine_says_all_that_its_code_depends_on() -> None:
     sources = [
         *(pointwise_source(shape, rest) for shape in (v3, v4) for rest in (0, 4)),
         *(pointwise_source(v4, rest, stored=Stored(in_place=True)) for rest in (0, 20)),
-        turned_source(v3),
+        m_vectorized_source(v3),
         *(
             depthwise_source(DepthwiseSpec(shape, (3, 3), stride, lanes=lanes))
             for shape, stride, lanes in ((v3, 1, 8), (v3, 2, 8), (v3, 1, 4), (half, 1, 4))

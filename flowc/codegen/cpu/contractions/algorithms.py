@@ -15,6 +15,7 @@ from flowc.codegen.cpu.winograd.choice import winograd_costs, winograd_for
 from flowc.codegen.cpu.winograd.source import WinogradSpec
 from flowc.dataclass import dataclass
 from flowc.dtypes import DType
+from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, product
 from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
@@ -37,10 +38,16 @@ class ConvAlgorithm:
 def conv_algorithms(
     lowering: Convolution, weights: Value, image: Dims, result: Dims, shape: TileShape, exact: bool
 ) -> list[ConvAlgorithm]:
-    """At least one. `image` and `result` are the logical dims of the input and the output."""
+    """At least one. `image` and `result` are the logical dims of the input and the output.
+
+    Of the algorithms, `direct` alone reads other layouts than channels last, with known weights.
+    """
+    is_last, is_known = lowering.layout == CHANNELS_LAST, weights.constant is not None
+    if not is_last and (lowering.transposed or not is_known):
+        what = "transposed" if lowering.transposed else "with weights of the run"
+        raise InternalError(f"no convolution {what} takes images in {lowering.layout}")
     if lowering.transposed:
         return [ConvAlgorithm(TRANSPOSED)]
-    is_last, is_known = lowering.layout == CHANNELS_LAST, weights.constant is not None
     found: list[ConvAlgorithm] = []
     planar = planar_block(shape, lowering, weights.dims, result)
     if planar is not None and is_last and is_known:

@@ -22,7 +22,7 @@ from flowc.codegen.cpu.contractions.algorithms import (
 )
 from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
-from flowc.codegen.cpu.convolution import ConvSpec, conv_source
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source, pack_conv_weights
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
     channel_block,
@@ -30,7 +30,7 @@ from flowc.codegen.cpu.depthwise import (
     fitted_to_image,
     pack_depthwise,
 )
-from flowc.codegen.cpu.packing import Array, pack_conv_weights
+from flowc.codegen.cpu.packing import Array
 from flowc.codegen.cpu.planar.blocks import PlanarBlock
 from flowc.codegen.cpu.planar.source import planar_source
 from flowc.codegen.cpu.products.pixel_tiles import pack_pointwise, pixel_shape
@@ -111,7 +111,7 @@ class Convolved:
             return (self._pointwise(known.shape),)
         if algorithm.winograd is not None:
             return (self._winograd(known.shape, algorithm.winograd),)
-        packed = self._packed(pack_conv_weights, self.shape, groups=self.lowering.groups)
+        packed = self._packed(pack_conv_weights, self._spec, groups=self.lowering.groups)
         return (self._launch(self._direct(), packed, self._of_groups()),)
 
     def _packed(self, pack: Callable[..., Array | Packed], *settings: Any, **more: Any) -> Operand:
@@ -173,7 +173,7 @@ class Convolved:
         ints |= {"block_slices": block.slices, "block_rows": block.rows}
         ints |= {"block_pixels": block.pixels, "pitch": block.pitch}
         if block.tile is not None:
-            packed = self._packed(pack_conv_weights, block.tile, groups=groups)
+            packed = self._packed(pack_conv_weights, ConvSpec(block.tile), groups=groups)
         else:
             packed = self._packed(np.ascontiguousarray, shape.dtype.numpy)
         finish = self.finish

@@ -29,9 +29,10 @@ from flowc.codegen.kernels.kernel import (
     Launch,
     Operand,
 )
+from flowc.codegen.kernels.loop_choices import grain_of
 from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, floordiv, maximum, product
+from flowc.ir.dims import Dim, maximum, product
 from flowc.ir.lowering import Convolution, MatMul
 from flowc.ir.text.dim_parsing import parse_dim
 
@@ -99,7 +100,7 @@ def launch_of(
 
 
 def tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
-    """How many of a launch's tasks make a chunk: a small product is not shared among threads. To
+    """The grain of a launch's tasks: a small product is not shared among threads. To
     read a byte of weights takes as long as a multiplication: few rows wait for them."""
     inner = product_in(node.attrs["body"])
     weights = inner.inputs[-1]
@@ -112,9 +113,8 @@ def tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
             depth = product(weights.dims[:-1])
     *rows, columns = inner.output.dims
     least_rows = inner.output.type.dtype.size
-    work = maximum(1, maximum(product(rows), least_rows) * maximum(columns, NARROW) * depth)
-    enough = CPU_CHOICES.chunk_nanoseconds * MULTIPLICATIONS
-    return maximum(1, floordiv(tasks * enough, work))
+    work = maximum(product(rows), least_rows) * maximum(columns, NARROW) * depth
+    return grain_of(tasks * CPU_CHOICES.chunk_nanoseconds * MULTIPLICATIONS, work)
 
 
 def pack_launch(

@@ -17,7 +17,11 @@ from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, lau
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.products.few_rows import few_rows_source, has_few_rows
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
-from flowc.codegen.cpu.products.gemm_m_vectorized import is_turned, turned_columns, turned_source
+from flowc.codegen.cpu.products.gemm_m_vectorized import (
+    is_m_vectorized,
+    m_vectorized_source,
+    panel_columns,
+)
 from flowc.codegen.cpu.products.pixel_tiles import (
     is_product_of_pixels,
     pack_pointwise,
@@ -25,7 +29,7 @@ from flowc.codegen.cpu.products.pixel_tiles import (
     pixel_shape,
     reads_left_in_place,
     reads_right_in_place,
-    reads_turned_left_in_place,
+    reads_transposed_left_in_place,
     with_even_tiles,
     with_near_rows,
 )
@@ -87,12 +91,12 @@ class _Product:
             source = few_rows_source(shape, m, finish.hook, extra=finish.extra)
             return self._launch(source, {"b": self._packed()})
         in_place = is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m)
-        may_turn = batch == 1 and not self.lowering.transpose_a
-        if may_turn and is_turned(shape, m, n, k, in_place=in_place):
+        is_single = batch == 1 and not self.lowering.transpose_a
+        if is_single and is_m_vectorized(shape, m, n, k, in_place=in_place):
             assert isinstance(k, int)
             pieces = self.lowering.pieces
-            source = turned_source(shape, k, finish.hook, pieces=pieces, extra=finish.extra)
-            return self._launch(source, {"b": self._packed(turned_columns(shape))})
+            source = m_vectorized_source(shape, k, finish.hook, pieces=pieces, extra=finish.extra)
+            return self._launch(source, {"b": self._packed(panel_columns(shape))})
         if in_place:
             assert isinstance(n, int)
             tiles = pixel_shape(shape, n)
@@ -107,15 +111,15 @@ class _Product:
         same in blocks of given rows."""
         _, m, n, k = self.sizes
         shape, lowering = self.shape, self.lowering
-        turned = lowering.transpose_a
-        reads_left = reads_turned_left_in_place if turned else reads_left_in_place
+        transposed = lowering.transpose_a
+        reads_left = reads_transposed_left_in_place if transposed else reads_left_in_place
         if lowering.pieces > 1 or not reads_left(shape, k, n, m):
             pack, workspace = self._pack(shape)
             return (pack, self._gathered(WORKSPACE, workspace))
         assert isinstance(n, int) and isinstance(m, int) and isinstance(k, int)
-        tiles, stored = pixel_shape(shape, n), Stored(turned=turned)
+        tiles, stored = pixel_shape(shape, n), Stored(transposed=transposed)
         if self.block_rows:  # whose tasks are panels of so many columns
-            tiles = shape if turned else with_near_rows(shape, k)
+            tiles = shape if transposed else with_near_rows(shape, k)
         elif not lowering.transpose_b and reads_right_in_place(shape, k, n, m):
             tiles, stored = with_even_tiles(tiles, m), replace(stored, in_place=True)
             return (self._of_pixels(tiles, self.right, 1, stored=stored),)
@@ -161,7 +165,7 @@ class _Product:
             "x_batch": self._left_batch,
             "w_batch": 0 if self.entries == 1 else columns * k,
             "w_step": w_step,
-            "x_stride": m if stored.turned else k,
+            "x_stride": m if stored.transposed else k,
         }
         finish = self.finish
         source = pointwise_source(
@@ -177,11 +181,11 @@ class _Product:
         _, _, n, k = self.sizes
         shape, lowering, finish = self.shape, self.lowering, self.finish
         block_rows = 0 if self.block_rows == shape.block_rows else self.block_rows
-        turned = lowering.transpose_a
+        transposed = lowering.transpose_a
         source = gemm_source(
-            GemmSpec(shape, turned, pieces=lowering.pieces, block_rows=block_rows),
+            GemmSpec(shape, transposed, pieces=lowering.pieces, block_rows=block_rows),
             finish.hook,
-            name="gemm_transposed" if turned else "gemm",
+            name="gemm_transposed" if transposed else "gemm",
             extra=finish.extra,
         )
         panels = ceildiv(n, shape.columns) * shape.columns

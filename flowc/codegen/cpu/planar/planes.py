@@ -62,10 +62,10 @@ def _emit_row(
         zero_run(b, offset(target, plane), low, shape)
         zero_run(b, offset(target, plane + high), pitch - high, shape)
     run = b.and_(channels.compare("==", 1), stride.compare("==", 1))
-    with b.if_else(run) as (copied, turned):
+    with b.if_else(run) as (copied, transposed):
         with copied:
             copy_run(b, offset(target, low), source, high - low, shape)
-        with turned:
+        with transposed:
             move = transpose_routine(shape)
             step = stride * channels
             move.call(b, offset(target, low), source, high - low, channels, pitch, step)

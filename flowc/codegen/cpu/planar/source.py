@@ -22,7 +22,8 @@ from flowc.codegen.cpu.planar.planes import planes_routine
 from flowc.codegen.cpu.planar.sums import pixels_routine
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import TileSizes, panels_routine, sizes_needed
-from flowc.codegen.llvm.vector_ir import advance, ceil_div, least
+from flowc.codegen.llvm.vector_ir import Routine, advance, ceil_div, least
+from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim
 
 
@@ -50,11 +51,45 @@ def planar_source(
     own = ["channels", "n", "groups", "block_slices", "block_rows", "block_pixels", "pitch"]
     arguments = arguments_of(shape, "x weights y scratch", ["batch", *axes, *own], extra)
     shape = block.tile or shape
+    tile = _tile(shape, block, outputs, groups, width)
+    finish = epilogue(16, ("first", "first + count"), ("0", "n"))
+    text = function_text(tile.kernel, arguments, indented(_body(shape, block, tile), 4), *finish)
+    symbols = {
+        "advance": advance,
+        "least": least,
+        "ceil_div": ceil_div,
+        "take_planes": planes_routine(shape).intrinsic(),
+        tile.name: tile.routine.intrinsic(),
+    }
+    blocks = zip("dhw", ("slices", "rows", "pixels"))
+    counts = [f"((out_{a} + block_{name} - 1) // block_{name})" for a, name in blocks]
+    tasks = " * ".join(["batch", *counts])
+    return ContractionSource(tile.kernel, text, arguments, tasks, block.scratch_bytes, symbols)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """The routine that sums up one row of pixels of a block, and what the kernel's text says of it.
+    `kernel`: the name of the kernel; `name`, `given`: of the routine, and its arguments. `unit`,
+    `parts`: the elements of a pixel that are copied together, and as how many planes; `plane_row`:
+    elements from a row of a plane to the next. Expressions are over the kernel's names."""
+
+    kernel: str
+    name: str
+    routine: Routine
+    unit: str
+    parts: str
+    plane_row: str
+    given: str
+
+
+def _tile(
+    shape: TileShape, block: PlanarBlock, outputs: int, groups: int, width: Dim | None
+) -> _Tile:
     if block.grouped:
         sizes = _sizes_of_rows(shape, block, outputs // groups, width)
-        name, tile = "grouped_conv", f"groups_{_tiles_name(shape, block, sizes)}"
+        name = f"groups_{_tiles_name(shape, block, sizes)}"
         routine = panels_routine(shape, block.line_stride, sizes)
-        unit, parts, plane_row = "channels", "1, 1", "pitch"
         given = f"""advance(seen, group * of_group), advance(
                                     weights, group * kernel_h * kernel_w * of_group * padded
                                     + first_tap * kernel_w * of_group * {shape.columns}),
@@ -62,28 +97,34 @@ def planar_source(
                                 kernel_h * kernel_w * of_group, of_group, n, 0, count, 0,
                                 n_of_group, first_tap - tap_begin, taps, dilation_h * plane_row,
                                 kernel_w, dilation_w * channels"""
-    elif block.line_stride:
+        return _Tile("grouped_conv", name, routine, "channels", "1, 1", "pitch", given)
+    if block.line_stride:
         sizes = _sizes_of_rows(shape, block, outputs, width)
-        name, tile = "line_conv", f"lines_{_tiles_name(shape, block, sizes)}"
+        name = f"lines_{_tiles_name(shape, block, sizes)}"
         routine = panels_routine(shape, block.line_stride, sizes)
-        unit, parts, plane_row = "channels", "1, 1", "pitch"
         given = f"""seen, advance(weights, first_tap * kernel_w * channels * {shape.columns}),
                                 pixels, kernel_d * kernel_h * kernel_w * channels,
                                 kernel_w * channels, n, 0, count, 0, n, first_tap - tap_begin,
                                 kernel_d, dilation_d * plane_slice, taps, dilation_h * plane_row"""
-    else:
-        name, tile = "planar_conv", f"planar_{shape.lanes}_{outputs}"
-        routine = pixels_routine(shape, outputs)
-        unit, parts, plane_row = "1", "channels, stride_w", "stride_w * channels * pitch"
-        given = """pixels, seen, advance(weights, first_tap * kernel_w * channels * n), count,
+        return _Tile("line_conv", name, routine, "channels", "1, 1", "pitch", given)
+    given = """pixels, seen, advance(weights, first_tap * kernel_w * channels * n), count,
                                 kernel_d, taps, kernel_w, channels, pitch, dilation_d * plane_slice,
                                 dilation_h * plane_row, stride_w, dilation_w"""
-    body = f"""
+    name, plane_row = f"planar_{shape.lanes}_{outputs}", "stride_w * channels * pitch"
+    routine, parts = pixels_routine(shape, outputs), "channels, stride_w"
+    return _Tile("planar_conv", name, routine, "1", parts, plane_row, given)
+
+
+def _body(shape: TileShape, block: PlanarBlock, tile: _Tile) -> str:
+    """The lines of a kernel: each task copies what it sees of the image, a plane or a line of
+    pixels at a time, then sums up row by row, and of these the rows of taps inside the image."""
+    unit = tile.unit
+    return f"""
         planes = as_{shape.dtype}_pointer(scratch)
         slice_blocks = ceil_div(out_d, block_slices)
         row_blocks = ceil_div(out_h, block_rows)
         pixel_blocks = ceil_div(out_w, block_pixels)
-        plane_row = {plane_row}
+        plane_row = {tile.plane_row}
         of_group = idiv(channels, groups)
         n_of_group = idiv(n, groups)
         padded = ceil_div(n_of_group, {shape.columns}) * {shape.columns}
@@ -112,7 +153,7 @@ def planar_source(
                 take_planes(
                     advance(planes, s * plane_slice), advance(x, place * in_h * in_w * channels),
                     first_h * stride_h - pad_h, rows, rows_there,
-                    (first_w * stride_w - pad_w) * {unit}, in_w * {unit}, {parts}, pitch)
+                    (first_w * stride_w - pad_w) * {unit}, in_w * {unit}, {tile.parts}, pitch)
             for d in range(first_d, last_d):
                 planes_of_slice = advance(planes, (d - first_d) * stride_d * plane_slice)
                 for h in range(first_h, last_h):
@@ -134,23 +175,10 @@ def planar_source(
                         taps = least(tap_step, tap_end - first_tap)
                         seen = advance(planes_of_row, first_tap * dilation_h * plane_row)
                         for group in range(groups):
-                            {tile}(
-                                {given})
+                            {tile.name}(
+                                {tile.given})
                         first_tap += taps
         """
-    finish = epilogue(16, ("first", "first + count"), ("0", "n"))
-    text = function_text(name, arguments, indented(body, 4), *finish)
-    symbols = {
-        "advance": advance,
-        "least": least,
-        "ceil_div": ceil_div,
-        "take_planes": planes_routine(shape).intrinsic(),
-        tile: routine.intrinsic(),
-    }
-    blocks = zip("dhw", ("slices", "rows", "pixels"))
-    counts = [f"((out_{a} + block_{name} - 1) // block_{name})" for a, name in blocks]
-    tasks = " * ".join(["batch", *counts])
-    return ContractionSource(name, text, arguments, tasks, block.scratch_bytes, symbols)
 
 
 def _tap_step(block: PlanarBlock) -> str:

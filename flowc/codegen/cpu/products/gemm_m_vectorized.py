@@ -1,7 +1,7 @@
 """Matrix products vectorised along M: vectors hold rows of C, and elements of B are broadcast.
 
 In: a `TileShape`. Out: a routine and kernel source for C = A x B, where enough rows of A are known
-to fill vectors. B is packed as `pack_gemm_b` does it, in panels of `turned_columns` columns.
+to fill vectors. B is packed as `pack_gemm_b` does it, in panels of `panel_columns` columns.
 
 Tiles whose vectors hold columns fetch a panel of B in one burst and go over it once for every few
 rows; here B is read once for all rows of a task, at an even pace, each element for two vectors of
@@ -50,35 +50,35 @@ from flowc.codegen.llvm.vector_ir import (
 from flowc.ir.dims import Dim
 from flowc_runtime.native.writer import i64
 
-SIDE = 16  # columns of a task are a multiple of it, so that all of C is turned by vectors
+SIDE = 16  # columns of a task are a multiple of it, so that all of C is transposed by vectors
 COLUMNS = 120  # of one task, at most
 WIDTHS = (8, 4)  # of lower tiles, for the columns that are left behind the last whole panel
 TASKS = 4  # that are finished together: their columns are a multiple of whole unrolled vectors
 FILLED = 15 / 16  # of the rows of all tasks are rows of A, at least
-SHALLOW, DEPTH = 128, 4096  # the inner dimension: below, turning costs more; all of it is turned
+SHALLOW, DEPTH = 128, 4096  # the inner dimension: below, transposing costs more; all of it is
 CACHED_BYTES = 16 << 20  # of B that are read more than once, at most
-NEAR_BYTES = 768 << 10  # of B: two of them stay in a second-level cache, and turning costs more
+NEAR_BYTES = 768 << 10  # of B: two of them stay in a second-level cache, and transposing costs more
 IN_PLACE_BYTES = 8 << 20  # of B that several tasks read: wide tiles over A in place are faster
 
 
-def turned_columns(shape: TileShape) -> int:
+def panel_columns(shape: TileShape) -> int:
     """Columns of a panel of B: as many as have their sums in registers."""
     return shape.rows
 
 
-def turned_rows(shape: TileShape) -> int:
+def task_rows(shape: TileShape) -> int:
     """Rows of a task."""
     return 2 * shape.lanes
 
 
-def is_turned(shape: TileShape, m: Dim, n: Dim, k: Dim, *, in_place: bool = False) -> bool:
-    """Whether a product is to be computed turned: its rows are known to fill vectors, and B, read
-    once for every `turned_rows`, is neither near nor fetched from memory each time. `in_place`:
+def is_m_vectorized(shape: TileShape, m: Dim, n: Dim, k: Dim, *, in_place: bool = False) -> bool:
+    """Whether to vectorise a product along M: its rows are known to fill vectors, and B, read
+    once for every `task_rows`, is neither near nor fetched from memory each time. `in_place`:
     whether A may be read where it is, which is faster if B is near, also of few columns."""
     if not (isinstance(m, int) and isinstance(n, int) and isinstance(k, int)):
         return False
-    tasks = -(-m // turned_rows(shape))
-    if shape.lanes == 1 or m < FILLED * tasks * turned_rows(shape) or not SHALLOW <= k <= DEPTH:
+    tasks = -(-m // task_rows(shape))
+    if shape.lanes == 1 or m < FILLED * tasks * task_rows(shape) or not SHALLOW <= k <= DEPTH:
         return False
     size = n * k * shape.dtype.size
     near = IN_PLACE_BYTES if in_place and tasks > 1 else NEAR_BYTES
@@ -88,26 +88,26 @@ def is_turned(shape: TileShape, m: Dim, n: Dim, k: Dim, *, in_place: bool = Fals
 
 
 def _task_columns(shape: TileShape) -> int:
-    step = math.lcm(turned_columns(shape), SIDE)
+    step = math.lcm(panel_columns(shape), SIDE)
     return COLUMNS // step * step
 
 
 def _emit_left(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     left, a = args[:2]
     k, a_stride, rows = indices(b, args[2:])
-    width = Index(b, i64(turned_rows(shape)))
+    width = Index(b, i64(task_rows(shape)))
     with b.if_then(rows.compare("<", width), likely=False):
         zero_run_routine(shape).call(b, left, k * width)
     transpose_routine(shape).call(b, left, a, rows, k, width, a_stride)
 
 
 def _left_routine(shape: TileShape) -> Routine:
-    """`turn_left(left, a, k, a_stride, rows)`: `left[k, turned_rows]` is what `turned_block` takes
+    """`transpose_left(left, a, k, a_stride, rows)`: `left[k, task_rows]`, which `transposed_block`
 
-    of at most that many rows of A, zeros in place of those that there are not.
+    takes, of at most that many rows of A, zeros in place of those that there are not.
     """
     return Routine(
-        f"turn_left.{shape.dtype}.{shape.lanes}",
+        f"transpose_left.{shape.dtype}.{shape.lanes}",
         shape.dtype,
         "ppiii",
         lambda b, values: _emit_left(b, values, shape),
@@ -117,10 +117,8 @@ def _left_routine(shape: TileShape) -> Routine:
 def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     scratch, left, panels, c = args[:4]
     k, c_stride, rows, columns = indices(b, args[4:])
-    step, width = turned_columns(shape), Index(b, i64(turned_rows(shape)))
-    operands = Operands(
-        step, 1, turned_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES, fetches_next=False
-    )
+    step, width = panel_columns(shape), Index(b, i64(task_rows(shape)))
+    operands = Operands(step, 1, task_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES, fetches_next=False)
     widths = tuple(w for w in WIDTHS if w < step)
     chains = k.ceil_div(shape.depth).most(1)  # no steps make one chain: C becomes 0
     with counted_loop(b, columns, _task_columns(shape)) as first:
@@ -147,12 +145,12 @@ def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
 
 
 def _block_routine(shape: TileShape) -> Routine:
-    """`turned_block(scratch, left, panels, c, k, c_stride, rows, columns)`:
+    """`transposed_block(scratch, left, panels, c, k, c_stride, rows, columns)`:
 
-    C[rows, columns] = A x B, of at most `turned_rows` rows, which `turn_left` turned.
+    C[rows, columns] = A x B, of at most `task_rows` rows, which `transpose_left` made.
     """
     return Routine(
-        f"turned_block.{shape.name}",
+        f"transposed_block.{shape.name}",
         shape.dtype,
         "pppp" + "i" * 4,
         lambda b, values: _emit_block(b, values, shape),
@@ -160,13 +158,13 @@ def _block_routine(shape: TileShape) -> Routine:
     )
 
 
-def turned_source(
+def m_vectorized_source(
     shape: TileShape,
     depth: int = DEPTH,
     epilogue: EpilogueLines = no_epilogue,
     *,
     pieces: int = 1,
-    name: str = "turned_gemm",
+    name: str = "gemm_m_vectorized",
     extra: Sequence[Argument] = (),
 ) -> ContractionSource:
     """C[m, n] = A x packed B. The inner dimension is at most `depth`.
@@ -179,11 +177,11 @@ def turned_source(
     arguments = arguments_of(
         shape, f"{left.pointers} b c scratch", ["m", "n", "k", *left.sizes, "c_stride"], extra
     )
-    rows, columns = turned_rows(shape), _task_columns(shape)
+    rows, columns = task_rows(shape), _task_columns(shape)
     tile = f"{shape.rows}x{shape.columns}"
     head = f"""
-        turned = as_{shape.dtype}_pointer(scratch)
-        left = advance(turned, {rows * columns})
+        transposed = as_{shape.dtype}_pointer(scratch)
+        left = advance(transposed, {rows * columns})
         column_blocks = ceil_div(n, {columns})
         known = -1
         task = begin
@@ -196,21 +194,21 @@ def turned_source(
             column_end = least((stop - row_block * column_blocks) * {columns}, n)
             if row_block != known:
         """
-    turns = [
-        f"turn_left_{tile}(advance(left, ({part.first}) * {rows}), advance({part.pointer},"
+    moves = [
+        f"transpose_left_{tile}(advance(left, ({part.first}) * {rows}), advance({part.pointer},"
         f" row_begin * {part.stride}),\n    {part.depth}, {part.stride}, row_end - row_begin)"
         for part in left.parts
     ]
     tail = f"""
-        turned_block_{tile}(
-            turned, left, advance(b, column_begin * k),
+        transposed_block_{tile}(
+            transposed, left, advance(b, column_begin * k),
             advance(c, row_begin * c_stride + column_begin), k, c_stride,
             row_end - row_begin, column_end - column_begin)
         known = row_block
         task = stop
         """
     bounds = ("row_begin", "row_end"), ("column_begin", "column_end")
-    body = (indented(head, 4), *(indented(turn, 12) for turn in turns), indented(tail, 8))
+    body = (indented(head, 4), *(indented(move, 12) for move in moves), indented(tail, 8))
     text = function_text(name, arguments, *body, *epilogue(8, *bounds))
     tasks = f"{parts('m', rows)} * {parts('n', columns)}"
     scratch = rows * (columns + depth) * shape.dtype.size
@@ -223,6 +221,6 @@ def _symbols(shape: TileShape, tile: str) -> dict[str, Any]:
         "advance": advance,
         "least": least,
         "ceil_div": ceil_div,
-        f"turn_left_{tile}": _left_routine(shape).intrinsic(),
-        f"turned_block_{tile}": _block_routine(shape).intrinsic(),
+        f"transpose_left_{tile}": _left_routine(shape).intrinsic(),
+        f"transposed_block_{tile}": _block_routine(shape).intrinsic(),
     }

@@ -30,7 +30,7 @@ SHORT_TILE = 9  # rows: of so many or fewer, tiles of one row less share out nea
 SPARED = 1 / 128  # of the rows, by tiles of another height: at least, to be worth its code
 EVEN_TILES = 4  # above one another, at most, that are made to share out known rows evenly
 RIGHT_BYTES = 32 << 10  # of a right operand: so many stay in the first cache as they stand
-TURNED_BYTES = 1 << 10  # of a row of [channels, rows]: of longer ones, each is in another page
+TRANSPOSED_BYTES = 1 << 10  # of a row of [channels, rows]: of longer ones, each is in another page
 FEW_ROWS = 24  # that read a right operand too seldom for copies of it to pay
 
 
@@ -77,12 +77,12 @@ def reads_left_in_place(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> b
     return shape.lanes >= 2 and rows > 0 and _fits_caches(pixel_shape(shape, n), channels, n)
 
 
-def reads_turned_left_in_place(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
+def reads_transposed_left_in_place(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
     """The same of a matrix that stands as [channels, rows]: a tile reads a line of the cache in
     each step, which those below read again."""
     if not (isinstance(channels, int) and isinstance(n, int) and isinstance(rows, int)):
         return False
-    is_near = 0 < rows * shape.dtype.size <= TURNED_BYTES
+    is_near = 0 < rows * shape.dtype.size <= TRANSPOSED_BYTES
     return shape.lanes >= 2 and n > 0 and is_near and 0 < channels <= POINTWISE_DEPTH
 
 

@@ -209,14 +209,14 @@ def pointwise_source(
 ) -> ContractionSource:
     """y[batch, m, n] = x[batch, m, channels] x weights[batch, channels, n], packed by
     `pack_pointwise`: what a window of one pixel makes of it; or rows of n, read in place. `rest`:
-    the columns behind the last whole panel. A turned x is [channels, m]. `together`: the rows of a
+    the columns behind the last whole panel. A transposed x is [channels, m]. `together`: rows of a
     task, about, in whole tiles; `block_rows`: exactly. `sizes`: the ints of its launch, where it is
     for one.
 
     Arguments: `x, weights, y` and the pointers of `extra`; `batch m n channels parts c_stride`;
     `x_batch w_batch` (elements from one batch entry to the next); `w_step` (from one column of
     whole panels to the next: the channels, or 1 in place); `x_stride` (from one row of x to the
-    next, or one column if it is turned); the indices of `extra`; `begin, end`.
+    next, or one column if it is transposed); the indices of `extra`; `begin, end`.
     """
     names = ["batch", "m", "n", "channels", "parts", "c_stride"]
     names += ["x_batch", "w_batch", "w_step", "x_stride"]
@@ -254,9 +254,9 @@ def _source_text(
     stored: Stored,
 ) -> str:
     """The function, which has all that differs between sizes bound to it."""
-    # Rows of a block read the weights that those before it read. Rows of a turned x do not follow
-    # each other, so none of them is asked for before it is read.
-    row, later = ("row_begin", "0") if stored.turned else ("row_begin * x_stride", "row_begin")
+    # Rows of a block read the weights that those before it read. Rows of a transposed x do not
+    # follow each other, so none of them is asked for before it is read.
+    row, later = ("row_begin", "0") if stored.transposed else ("row_begin * x_stride", "row_begin")
     product_call = f"""
         fetches = 0 if row_block > 0 and task - count > begin else 1
         first = entry * m

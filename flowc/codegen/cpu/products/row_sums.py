@@ -57,15 +57,15 @@ KINDS = "pppp" + "i" * 9
 @dataclass(frozen=True, slots=True)
 class Stored:
     """How operands stand: the right one `in_place`, its rows a stride apart, else in panels; the
-    left one `turned`, as [channels, rows]."""
+    left one `transposed`, as [channels, rows]."""
 
     in_place: bool = False
-    turned: bool = False
+    transposed: bool = False
 
     @property
     def name(self) -> str:
         """What tells the names of routines apart."""
-        return ".in_place" * self.in_place + ".turned" * self.turned
+        return ".in_place" * self.in_place + ".transposed" * self.transposed
 
 
 IN_PANELS = Stored()
@@ -77,7 +77,7 @@ def row_sums_routine(shape: TileShape, columns: int, height: int, stored: Stored
     next_step)`: y[begin:end, columns] = x[begin:end, channels] x w[channels, columns], `height`
     rows at a time. The last are those before `end`, of which some may have been made before. Sums
     of more than `chain` steps are several, the first of which stand in y when the next are added.
-    x has rows `x_stride` apart, or columns if it is turned; w is a panel, or rows in place,
+    x has rows `x_stride` apart, or columns if it is transposed; w is a panel, or rows in place,
     `w_stride` apart.
 
     What stands at `next` is fetched into the second cache, `next_step` bytes for each step of a
@@ -110,7 +110,7 @@ class _RowSums:
         self.chain, self.y_stride, self.w_stride, columns, self.next_step = sizes
         self.vectors = panel_vectors(shape, width, in_place=stored.in_place)
         self.width = panel_width(shape, width)
-        self.rows = StridedRows(b, self.x_stride, STEPS if stored.turned else height, self.size)
+        self.rows = StridedRows(b, self.x_stride, STEPS if stored.transposed else height, self.size)
         self.strided = None
         if stored.in_place:
             self.strided = StridedRows(b, self.w_stride, STEPS, self.size)
@@ -124,7 +124,7 @@ class _RowSums:
         b, fetched = self.b, Counter(self.b, 0)
         with index_range(b, self.begin, self.end, self.height) as i:
             first = i.least(self.end - self.height)
-            row = offset(self.x, first if self.stored.turned else first * self.x_stride)
+            row = offset(self.x, first if self.stored.transposed else first * self.x_stride)
             with index_range(b, Index(b, i64(0)), self.channels, self.chain) as channel:
                 sums = self._emit_sums(row, channel, fetched)
                 # Addresses that are known earlier would be kept in memory.
@@ -138,7 +138,10 @@ class _RowSums:
         """A chain of each sum, which begins with `channel`."""
         b, done = self.b, Counter(self.b, 0)
         depth = (self.channels - channel).least(self.chain)
-        first, weights = self._later(row, channel), offset(self.w, channel * self._row_of_weights)
+        first, weights = (
+            self._left_after(row, channel),
+            offset(self.w, channel * self._row_of_weights),
+        )
         sums = Sums(b, self.element, self.height, self.vectors)
         ahead = Ahead(b, byte_offset(self.following, fetched.get()), self.next_step)
 
@@ -146,7 +149,7 @@ class _RowSums:
             if not self.stored.in_place:
                 with b.if_then(self.next_step.compare(">", 0)):
                     ahead.fetch(steps, at_once=False)
-            left = self._rows_of_left(self._later(first, done.get()), steps)
+            left = self._rows_of_left(self._left_after(first, done.get()), steps)
             rows = self._rows_of_weights(weights, done.get(), steps)
             for elements, row_of_weights in zip(left, rows):
                 right = [self._load(row_of_weights, v) for v in self.vectors]
@@ -161,14 +164,15 @@ class _RowSums:
             for vectors in sums.totals()
         ]
 
-    def _later(self, place: Value, steps: Index) -> Value:
-        """What so many steps of a sum after `place` is read of the left operand."""
-        return offset(place, steps * self.x_stride if self.stored.turned else steps)
+    def _left_after(self, place: Value, steps: Index) -> Value:
+        """The place in the left operand that is read so many steps of the inner dimension after
+        another one."""
+        return offset(place, steps * self.x_stride if self.stored.transposed else steps)
 
     def _rows_of_left(self, first: Value, steps: int) -> list[list[Value]]:
         """Pointers to an element of each row, for each of so many steps."""
         b = self.b
-        if self.stored.turned:
+        if self.stored.transposed:
             lines = self.rows.at(first, steps)
             return [[b.gep(x, [i64(n)]) for n in range(self.height)] for x in lines]
         rows = self.rows.at(first, self.height)

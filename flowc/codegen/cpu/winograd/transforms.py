@@ -164,6 +164,14 @@ def _weight_matrix(axis: WinogradAxis) -> Array:
     return found
 
 
+@cache
+def _weight_matrix_of_both(h: WinogradAxis, w: WinogradAxis) -> Array:
+    """[h.side * w.side, h.window * w.window]: the same for both axes at once."""
+    found = np.kron(h.weight_matrix, w.weight_matrix)
+    found.flags.writeable = False
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Winograd:
     """Tiles of `h.outputs` x `w.outputs`."""
@@ -189,8 +197,8 @@ class Winograd:
     def transformed_weights(self, weights: Array) -> Array:
         """[*window, channels, n] -> [positions, channels, n] in f64."""
         taps = math.prod(weights.shape[:2])
-        both_axes = np.kron(self.h.weight_matrix, self.w.weight_matrix)
-        found = both_axes @ weights.astype(np.float64).reshape(taps, -1)
+        matrix = _weight_matrix_of_both(self.h, self.w)
+        found = matrix @ weights.astype(np.float64).reshape(taps, -1)
         return found.reshape(self.positions, *weights.shape[2:])
 
     def emit_input(self, b: ir.IRBuilder, columns: Sequence[Sequence[Value]]) -> list[Value]:

@@ -226,7 +226,7 @@ class Parallel(Items):
         """A result to come; large ones have their place in the batch that they will be asked for
         with."""
         place, like = len(self._pending) % self._batch, self._mapped.like
-        if like is None or not BatchRows.suit(self._batch, like):
+        if like is None or not BatchRows.is_worth(self._batch, like):
             return _Slot(item)
         if not place:
             return _Slot(item, BatchRows(self._batch, like))

@@ -134,9 +134,9 @@ def orthogonalize(g: Any, v: Any, p: int, q: int) -> int:
     """Inlined: the q rows of `p` elements at `g` are rotated until they are orthogonal;
     the rows of `v` are rotated with them. How many sweeps it took."""
     sweep = 0
-    turned = 1
-    while turned and sweep < SWEEPS:
-        turned = 0
+    rotated = 1
+    while rotated and sweep < SWEEPS:
+        rotated = 0
         sweep += 1
         for i in range(q - 1):
             for j in range(i + 1, q):
@@ -151,7 +151,7 @@ def orthogonalize(g: Any, v: Any, p: int, q: int) -> int:
                     gamma = gamma + conj(a) * b
                 size = root(norm(gamma))
                 if size > EPSILON * root(alpha) * root(beta):
-                    turned = 1
+                    rotated = 1
                     zeta = (beta - alpha) / (2 * size)
                     t = 1 / (abs_f64(zeta) + root(1 + zeta * zeta))
                     if zeta < 0:
