@@ -20,6 +20,7 @@ from flowc.graph.op_info import is_stateful, signature_of
 from flowc.ir.signature import REQUIRED, Arg, AttrDef
 from flowc.proto.graph_pb2 import GraphDef, NodeDef, OpDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
+from flowc.version import GIT_VERSION, VERSION
 
 UNBOUND = "$unbound_inputs_"  # before the names of inputs from outside an exported scope
 UNBOUND_COLLECTION = "unbound_inputs"
@@ -51,6 +52,8 @@ def meta_graph_def(
         for node in (*nodes.node, *(n for f in nodes.library.function for n in f.node_def)):
             node.device = ""
     used = sorted(_op_types(nodes))
+    meta.meta_info_def.tensorflow_version = VERSION
+    meta.meta_info_def.tensorflow_git_version = GIT_VERSION
     meta.meta_info_def.stripped_op_list.op.extend(d for t in used if (d := op_def(t)) is not None)
     if strip_default_attrs:
         meta.meta_info_def.stripped_default_attrs = True

@@ -8,9 +8,9 @@ Where a run has both a producer and a consumer of one state (`run([q.dequeue(), 
 each step at such a state is a segment of its own, and operations that depend on the same of these
 steps are one: while one waits, the others go on.
 
-A fetch set without steps that may block is one segment. So is one with TensorFlow 1's switches and
-loops, whose tensors may be dead, and one in which a reference to a variable would pass from one
-segment to another.
+A fetch set without steps that may block is one segment. So is one with TensorFlow 1's loops, one
+with a conditional of TensorFlow 1 of which parts would be in several segments (its tensors may be
+dead), and one in which a reference to a variable would pass from one segment to another.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from typing import Any, NamedTuple
 from flowc import dtypes
 from flowc.dataclass import dataclass
 from flowc.graph import Operation, Tensor
-from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
+from flowc.graph.control_types import FRAME_TYPES, MERGE, SWITCH, SWITCH_N
 from flowc.graph.op_info import has_trait
 from flowc.ir.traversal import inputs_first
 
 HANDLES = (dtypes.resource, dtypes.variant)
 CONTROL = FRAME_TYPES | {SWITCH_N}
+_LOOPS = CONTROL - SWITCH - MERGE
 
 
 def _versions(*types: str) -> frozenset[str]:
@@ -92,10 +93,12 @@ def segments_of(asked: Segment, fed: Collection[Tensor]) -> list[Segment]:
     one."""
     order = asked.needs(fed)
     ends = _steps_before(order, fed, asked.done)
-    if not (ends or any(map(_has_state, order))) or any(op.type in CONTROL for op in order):
+    if not (ends or any(map(_has_state, order))) or any(op.type in _LOOPS for op in order):
         return []
     levels = _Levels(order, fed, asked.done)
     places = _places(levels, ends)
+    if _is_branch_cut(order, fed, asked.done, places):
+        return []
     crossing = _crossing(order, fed, places)
     if any(t.is_ref or t.base_dtype in HANDLES for t in crossing):
         return []
@@ -232,6 +235,42 @@ def _crossing(
         if t not in fed and t.op in places and places[t.op] != places.get(op)
     }
     return list(found)
+
+
+def _is_branch_cut(
+    order: Sequence[Operation],
+    fed: Collection[Tensor],
+    done: Collection[Operation],
+    places: Mapping[Operation, Place],
+) -> bool:
+    """Whether what may be dead would pass from one segment to another: something that a `Switch`
+    of TensorFlow 1 gives, as long as no `Merge` has joined it with the other side."""
+    if not any(op.type in SWITCH for op in order):
+        return False
+    conditions: dict[Operation, frozenset[Any]] = {}  # that must hold, or the operation is dead
+    for op in order:
+        each = [_conditions(t, conditions) for t in op.inputs if t not in fed]
+        waits = [conditions[c] for c in op.control_inputs if c not in done]
+        joined = frozenset.intersection if op.type in MERGE and each else frozenset().union
+        conditions[op] = joined(*each).union(*waits)
+        before = [t.op for t, held in zip((t for t in op.inputs if t not in fed), each) if held]
+        before += [c for c in op.control_inputs if c not in done and conditions[c]]
+        if any(o in places and places[o] != places.get(op) for o in before):
+            return True
+    return False
+
+
+def _conditions(
+    tensor: Tensor, conditions: Mapping[Operation, frozenset[Any]]
+) -> frozenset[tuple[Tensor, int]]:
+    """(predicate, side) of each conditional that a tensor is in."""
+    op = tensor.op
+    if op.type not in SWITCH:
+        return conditions[op]
+    predicate = op.inputs[1]
+    while has_trait(predicate.op.type, "identity"):
+        predicate = predicate.op.inputs[0]
+    return conditions[op] | {(predicate, tensor.value_index)}
 
 
 def _has_state(op: Operation) -> bool:

@@ -213,6 +213,38 @@ def test_a_partitioned_variable_has_no_empty_parts() -> None:
         tf.get_variable("u", [4], partitioner=lambda shape, dtype: [5])
     with pytest.raises(ValueError, match="Partitioner must return a sequence, but saw: 2"):
         tf.get_variable("v", [4], partitioner=lambda shape, dtype: 2)
+    with pytest.raises(ValueError, match=r"one dimension: shape: \(3, 4\), partitioning: \[2, 2\]"):
+        tf.get_variable("w", [3, 4], partitioner=lambda shape, dtype: [2, 2])
+
+
+def test_a_partitioned_variable_is_shared_in_its_parts() -> None:
+    in_two, in_three = tf.fixed_size_partitioner(2), tf.fixed_size_partitioner(3)
+    with tf.variable_scope("p", partitioner=in_two):
+        made = tf.get_variable("b", [4])
+    with tf.variable_scope("p", partitioner=in_two, reuse=True):
+        assert tf.get_variable("b", [4]) is made and tf.get_variable("b") is made
+    with (
+        tf.variable_scope("p", partitioner=in_three, reuse=True),
+        pytest.raises(ValueError, match=r"specified partitions \[3\] and found partitions \[2\]"),
+    ):
+        tf.get_variable("b", [4])
+
+
+def test_what_a_meta_graph_says_and_which_collections_are_wanted() -> None:
+    v = tf.Variable(1.0, name="v")
+    tf.add_to_collection("mine", v.value())
+    saver = tf.train.Saver()
+    tf.add_to_collection(tf.GraphKeys.SAVERS, saver)
+    kept = saver.export_meta_graph(clear_extraneous_savers=True)
+    assert list(kept.collection_def["savers"].bytes_list.value) == [
+        saver.as_saver_def().SerializeToString()
+    ]
+    assert kept.meta_info_def.tensorflow_version == tf.VERSION
+    with tf.Graph().as_default() as graph:
+        tf.train.import_meta_graph(kept, restore_collections_predicate=lambda key: key == "mine")
+        assert graph.get_all_collection_keys() == ["mine"]
+        with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+            tf.train.import_meta_graph(kept, other=1)
 
 
 def test_the_gradient_by_a_variable_is_checked() -> None:

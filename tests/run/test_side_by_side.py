@@ -67,6 +67,34 @@ def test_a_run_that_waits_holds_no_variable() -> None:
         assert session.run(v).tolist() == [211, 211]
 
 
+def test_a_run_that_waits_holds_no_variable_that_a_conditional_reads() -> None:
+    v = tf.get_variable("v", initializer=2.0)
+    inner = lambda: tf.cond(v > 1.0, lambda: v * 10.0, lambda: v - 1.0)
+    read = tf.cond(v > 0.0, inner, lambda: tf.constant(-1.0))
+    gate = Gate()
+    waited = called(gate, [read])
+    behind = tf.cond(waited > 0.0, lambda: waited + 1.0, lambda: read)
+    with tf.Session() as session, ThreadPoolExecutor(1) as threads:
+        session.run(tf.global_variables_initializer())
+        blocked = threads.submit(session.run, [read, waited, behind])
+        assert gate.reached.wait(LONG)
+        options = tf.RunOptions(timeout_in_ms=1000 * LONG)
+        assert session.run(tf.assign(v, 5.0), options=options) == 5
+        gate.open.set()
+        assert blocked.result(LONG) == [20, 1, 2]
+        assert session.run([read, behind]) == [50, 2]
+
+
+def test_a_branch_that_waits_is_in_one_piece() -> None:
+    v = tf.get_variable("v", initializer=2.0)
+    take = lambda: called(lambda x: x + 1, [tf.assign_add(v, 1.0)]) * v
+    taken = tf.cond(tf.placeholder_with_default(True, []), take, lambda: v * 100.0, name="c")
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(taken) == 12
+        assert session.run([taken, v], {"PlaceholderWithDefault:0": False}) == [300, 3]
+
+
 def test_a_tensor_has_one_value_before_and_after_a_function() -> None:
     v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0]), use_resource=True)
     gate = Gate()

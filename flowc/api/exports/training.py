@@ -41,6 +41,7 @@ _TRAIN = {
         SingularMonitoredSession""",
     "flowc.api.training.monitored.monitored_training": "MonitoredTrainingSession",
     "flowc.api.training.monitored.supervisor": "Supervisor",
+    "flowc.api.training.monitored.sync_replicas": "SyncReplicasOptimizer",
 }
 _SIGNATURES = """
 build_signature_def classification_signature_def is_valid_signature predict_signature_def

@@ -173,5 +173,6 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
 
 def _plain(step: Any) -> Any:
-    """A Python number as a constant of its own, as TensorFlow makes it."""
-    return constant(step) if isinstance(step, int) else step
+    """A Python number as a constant of its own, a variable as what is read of it, as TensorFlow
+    makes them."""
+    return constant(step) if isinstance(step, int) else as_tensor(step)

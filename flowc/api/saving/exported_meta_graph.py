@@ -47,6 +47,7 @@ def export_meta_graph(
 
     source = graph if graph is not None else get_default_graph()
     wanted = source.get_all_collection_keys() if collection_list is None else collection_list
+    has_savers = GraphKeys.SAVERS in wanted
     if clear_extraneous_savers:
         wanted = [key for key in wanted if key != GraphKeys.SAVERS]
     meta = meta_graph_def(
@@ -58,6 +59,9 @@ def export_meta_graph(
         clear_devices=clear_devices,
         strip_default_attrs=strip_default_attrs,
     )
+    if clear_extraneous_savers and has_savers and saver_def is not None:
+        kept = meta.collection_def[GraphKeys.SAVERS].bytes_list.value
+        kept.append(saver_def.SerializeToString())
     if meta_info_def is not None:
         if not isinstance(meta_info_def, type(meta.meta_info_def)):
             raise TypeError(

@@ -21,6 +21,8 @@ from flowc.graph import Graph, get_default_graph
 
 log = logging.getLogger("flowc.api.saving")
 
+_OTHER_ARGUMENTS = {"graph", "unbound_inputs_col_name"}
+
 
 def import_meta_graph(
     meta_graph_or_file: Any,
@@ -28,17 +30,21 @@ def import_meta_graph(
     import_scope: str | None = None,
     *,
     input_map: Mapping[str, Any] | None = None,
+    restore_collections_predicate: Callable[[str], bool] | None = None,
     **kwargs: Any,
 ) -> Saver | None:
     """Adds the nodes of a MetaGraphDef (a message, or a file in any form) to the default graph, and
     what its collections hold: variables, nodes, numbers, messages.
 
     `import_scope`: a prefix for all names. `input_map`: inputs by name -> tensors in their place.
+    `restore_collections_predicate`: says of a collection's key whether it is wanted.
     Returns the Saver that the message speaks of, else one of all variables; None where the graph
     has none. Raises `OSError` where there is no file or one that is no MetaGraph, `DataLossError`
     for damage, and `ValueError` for inputs from outside of an exported scope that `input_map`
-    leaves out.
+    leaves out, and `TypeError` for other arguments.
     """
+    for name in kwargs.keys() - _OTHER_ARGUMENTS:
+        raise TypeError(f"import_meta_graph() got an unexpected keyword argument {name!r}")
     from flowc.importer.import_meta_graph import import_meta_graph_def, read_meta_graph_def
 
     if isinstance(meta_graph_or_file, str | os.PathLike):
@@ -55,7 +61,7 @@ def import_meta_graph(
             raise
         raise OSError(f"Cannot parse file {meta_graph_or_file}: {error}") from error
     meta, prefix = import_meta_graph_def(given, graph, import_scope, clear_devices, input_map)
-    add_collections(meta, graph, prefix)
+    add_collections(meta, graph, prefix, restore_collections_predicate)
     if meta.HasField("saver_def"):
         return Saver(saver_def=meta.saver_def, name=prefix.removesuffix("/") or None)
     if graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
@@ -64,12 +70,17 @@ def import_meta_graph(
     return None
 
 
-def add_collections(meta: Any, graph: Graph, prefix: str) -> None:
-    """Adds what the collections of an imported message hold to those of the graph."""
+def add_collections(
+    meta: Any, graph: Graph, prefix: str, is_wanted: Callable[[str], bool] | None = None
+) -> None:
+    """Adds what the collections of an imported message hold to those of the graph (default: what
+    all of them hold)."""
     from flowc.importer.import_meta_graph import collection_items
 
     saved = SavedCollections(graph, prefix)
     for key, item in collection_items(meta, graph, prefix):
+        if is_wanted is not None and not is_wanted(key):
+            continue
         if key in FROM_MESSAGE and isinstance(item, bytes):
             item = FROM_MESSAGE[key](saved, item)
         if item is not None:

@@ -55,6 +55,7 @@ __all__ = [
     "SummarySaverHook",
     "SummaryWriter",
     "Supervisor",
+    "SyncReplicasOptimizer",
     "VocabInfo",
     "WorkerSessionCreator",
     "add_queue_runner",
@@ -200,6 +201,7 @@ from flowc.api.training.monitored.session_run_hook import SessionRunContext as S
 from flowc.api.training.monitored.session_run_hook import SessionRunHook as SessionRunHook
 from flowc.api.training.monitored.session_run_hook import SessionRunValues as SessionRunValues
 from flowc.api.training.monitored.supervisor import Supervisor as Supervisor
+from flowc.api.training.monitored.sync_replicas import SyncReplicasOptimizer as SyncReplicasOptimizer
 from flowc.api.training.monitored.timers import SecondOrStepTimer as SecondOrStepTimer
 from flowc.api.training.monitored.writing_hooks import CheckpointSaverHook as CheckpointSaverHook
 from flowc.api.training.monitored.writing_hooks import CheckpointSaverListener as CheckpointSaverListener

@@ -177,6 +177,13 @@ def _shared(found: Any, request: VariableRequest) -> PartitionedVariable:
             f"Trying to reuse partitioned variable {request.name}, but specified dtype "
             f"{request.dtype.name} and found dtype {found.dtype.name}."
         )
+    if request.shape is not None and request.shape.is_fully_defined():
+        wanted = _partitions(request.partitioner, _complete(request), request.dtype)
+        if wanted != found._get_partitions():
+            raise ValueError(
+                f"Trying to reuse partitioned variable {request.name}, but specified partitions "
+                f"{wanted} and found partitions {found._get_partitions()}."
+            )
     return found
 
 
@@ -201,7 +208,7 @@ def _partitions(partitioner: Partitioner, shape: Sequence[int], dtype: DType) ->
     if len(found) != len(shape):
         raise ValueError(
             "Partitioner returned a partition list that does not match the Variable's rank: "
-            f"{found} vs. {shape}"
+            f"{found} vs. {TensorShape(shape)}"
         )
     if any(count < 1 for count in found):
         raise ValueError(f"Partitioner returned zero partitions for some axes: {found}")
@@ -211,7 +218,10 @@ def _partitions(partitioner: Partitioner, shape: Sequence[int], dtype: DType) ->
             f"{shape}"
         )
     if sum(count > 1 for count in found) > 1:
-        raise ValueError(f"Cannot slice a variable along more than one dimension: {shape}, {found}")
+        raise ValueError(
+            f"Can only slice a variable along one dimension: shape: {TensorShape(shape)}, "
+            f"partitioning: {found}"
+        )
     return [int(count) for count in found]
 
 

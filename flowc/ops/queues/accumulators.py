@@ -97,21 +97,19 @@ class Accumulator:
 
 
 class SparseAccumulator(Accumulator):
-    """Slices of gradients by their indices; the mean is that of those that have the index."""
+    """Slices of gradients by their indices; the mean is that of those that have the index. Indices
+    that one gradient has twice stay two, as in TensorFlow: the first joins the first one held."""
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)
-        self._slices: dict[int, Array] = {}
-        self._counts: dict[int, int] = {}
+        self._slices: list[tuple[int, Array, int]] = []  # index, sum, and of how many
         self._slice_shape: tuple[int, ...] | None = None
 
     def _add(self, indices: Array, values: Array, shape: Array) -> None:
         self._check(indices, values, [int(d) for d in shape])
         self._slice_shape = values.shape[1:]
-        for index, value in zip(indices.tolist(), values):
-            held = self._slices.get(index)
-            self._slices[index] = value.copy() if held is None else held + value
-            self._counts[index] = self._counts.get(index, 0) + 1
+        given = [(index, value.copy(), 1) for index, value in zip(indices.tolist(), values)]
+        self._slices = _merged(self._slices, given)
 
     def _check(self, indices: Array, values: Array, shape: Sequence[int]) -> None:
         if indices.ndim != 1:
@@ -156,16 +154,34 @@ class SparseAccumulator(Accumulator):
                 )
 
     def _taken(self) -> list[Array]:
-        order = sorted(self._slices)
-        slices = [self._slices[k] for k in order]
+        order = [index for index, _, _ in self._slices]
+        slices = [x for _, x, _ in self._slices]
         if self._is_mean:
-            slices = [_divided(x, self._counts[k]) for k, x in zip(order, slices)]
+            slices = [_divided(x, count) for _, x, count in self._slices]
         inner = self._slice_shape or ()
         rows = self._shape[0] if self._shape else None
-        self._slices, self._counts, self._slice_shape = {}, {}, None
+        self._slices, self._slice_shape = [], None
         sizes = np.array([-1 if rows is None else rows, *inner], np.int64)
         values = np.stack(slices) if slices else np.zeros((0, *inner))
         return [np.array(order, np.int64), values, sizes]
+
+
+def _merged(
+    held: list[tuple[int, Array, int]], given: list[tuple[int, Array, int]]
+) -> list[tuple[int, Array, int]]:
+    """Two lists of slices as one by their indices, whose equal ones are added pair by pair."""
+    found: list[tuple[int, Array, int]] = []
+    i = j = 0
+    while i < len(held) and j < len(given):
+        (mine, total, count), (index, value, _) = held[i], given[j]
+        both = mine == index
+        found.append((mine, total + value, count + 1) if both else min(held[i], given[j], key=_at))
+        i, j = i + (mine <= index), j + (index <= mine)
+    return found + held[i:] + given[j:]
+
+
+def _at(a_slice: tuple[int, Array, int]) -> int:
+    return a_slice[0]
 
 
 def _divided(total: Array, count: int) -> Array:
@@ -226,7 +242,7 @@ def _dense(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) 
 
 def _sparse(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) -> Any:
     shape = handle.attrs["shape"]
-    if shape is None:
+    if shape is None or len(shape) < 2:  # the gradients' rank is at least that of the shape
         return [(None,), None, (None,)]
     return [(None,), (None, *shape[1:]), (len(shape),)]
 

@@ -85,7 +85,7 @@ class SessionManager:
             raise RuntimeError(
                 f"Init operations did not make model ready for local_init.  {what}error: {missing}"
             )
-        missing = self._missing(self._ready_op, session)
+        missing = missing_from(self._ready_op, session)
         if missing is not None:
             raise RuntimeError(
                 f"Init operations did not make model ready.  {what}local_init_op: "
@@ -112,7 +112,7 @@ class SessionManager:
         if not restored:
             return session, False
         if missing is None:
-            missing = self._missing(self._ready_op, session)
+            missing = missing_from(self._ready_op, session)
         if missing is not None:
             place = checkpoint_dir or checkpoint_filename_with_path
             logging.info("Restoring model from %s did not make model ready: %s", place, missing)
@@ -129,7 +129,7 @@ class SessionManager:
             session = Session(master, graph=self._graph, config=config)
             missing = self._initialise_locally(session)
             if missing is None:
-                missing = self._missing(self._ready_op, session)
+                missing = missing_from(self._ready_op, session)
             if missing is None:
                 return session
             with suppress(Exception):
@@ -190,26 +190,26 @@ class SessionManager:
         """Runs `local_init_op` where all is ready for it; else what is missing."""
         if self._local_init_op is None:
             return None
-        missing = self._missing(self._ready_for_local_init_op, session)
+        missing = missing_from(self._ready_for_local_init_op, session)
         if missing is None:
             feeds = self._local_init_feed_dict
             session.run(self._local_init_op, feeds, self._local_init_run_options)
         return missing
 
-    @staticmethod
-    def _missing(ready_op: Any, session: Session) -> str | None:
-        """What a ready operation says is missing."""
-        if ready_op is None:
-            return None
-        try:
-            names = session.run(ready_op)
-        except FailedPreconditionError as error:
-            if "uninitialized" not in str(error):
-                raise
-            return str(error)
-        if names is None or np.asarray(names).dtype == np.int32 or np.size(names) == 0:
-            return None
-        return "Variables not initialized: " + ", ".join(name.decode() for name in names)
+
+def missing_from(ready_op: Any, session: Session) -> str | None:
+    """What a ready operation says is missing, None where nothing is. Raises what its run raises."""
+    if ready_op is None:
+        return None
+    try:
+        names = session.run(ready_op)
+    except FailedPreconditionError as error:
+        if "uninitialized" not in str(error):
+            raise
+        return str(error)
+    if names is None or np.asarray(names).dtype == np.int32 or np.size(names) == 0:
+        return None
+    return "Variables not initialized: " + ", ".join(name.decode() for name in names)
 
 
 def _name_of(item: Any) -> str:

@@ -291,6 +291,18 @@ class Supervisor:
     def wait_for_stop(self) -> None:
         self.coord.wait_for_stop()
 
+    # The names of 2016
+    PrepareSession = prepare_or_wait_for_session
+    StartQueueRunners = start_queue_runners
+    StartStandardServices = start_standard_services
+    Stop = stop
+    RequestStop = request_stop
+    Loop = loop
+    ShouldStop = should_stop
+    StopOnException = stop_on_exception
+    WaitForStop = wait_for_stop
+    SummaryComputed = summary_computed
+
 
 class _StepCounter(LooperThread):
     """Writes steps per second."""
