@@ -1,15 +1,16 @@
 """The trace of a run as TensorFlow tells of it: `RunMetadata.step_stats`.
 
 In: a trace, and the graph whose operations its steps compute. Out: its bytes, and the steps as
-they are. Invariant: a step that computes several operations is one entry under the name of the
-last, and its label names the types of all.
+they are. Invariant: a step that computes several operations has its time under the name of the
+last, whose label names the types of all; the others are entries that take none.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from flowc.codegen.compiled import COPY
 from flowc.dataclass import dataclass
@@ -57,7 +58,15 @@ def metadata_of_run(
     computed = {name for step in steps for name in step.nodes}
     now = time.time_ns()
     known = [_known(op, now) for op in dict.fromkeys(asked) if op.name not in computed]
-    return run_metadata(CPU, [_node_times(step) for step in (*steps, *known)], graphs)
+    every = [x for step in steps for x in (step, *_fused(graph, step))]
+    return run_metadata(CPU, [_node_times(step) for step in (*every, *known)], graphs)
+
+
+def _fused(graph: Graph, step: StepTimes) -> Iterator[StepTimes]:
+    """The operations of a step before the last, whose results have no memory of their own."""
+    found = (_operation(graph, name) for name in step.nodes[:-1])
+    for op in (op for op in found if op is not None):
+        yield replace(_known(op, step.start), outputs=())
 
 
 def _known(op: Operation, now: int) -> StepTimes:

@@ -56,6 +56,9 @@ def test_steps_of_a_training_run() -> None:
             assert [[d.size for d in dims] for dims in shapes] == [[rows, 4]] * len(shapes)
             assert forward.memory[0].total_bytes == len(shapes) * rows * 4 * 4
         assert np.array_equal(plain[0], np.ones((3, 4)))
+        fused = {s.node_name: s for s in stats if s.node_name in ("MatMul", "add")}
+        assert len(fused) == 2 and not any(s.all_end_rel_nanos for s in fused.values())
+        assert fused["MatMul"].timeline_label == "MatMul = MatMul(x, w/read)"
         _, stats = traced(session, double, {x: np.ones((3, 8))})
     assert {"y", "double"} <= {s.node_name for s in stats}
     starts = [s.all_start_nanos for s in stats]
