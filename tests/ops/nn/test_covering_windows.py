@@ -1,4 +1,4 @@
-"""Gradients of convolutions whose window has one place along the columns of the image."""
+"""Convolutions, and their gradients, whose window has one place along the columns of the image."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flowc.passes.pipeline import run_passes
 RANDOM = np.random.default_rng(5)
 
 
-@pytest.mark.parametrize(
+COVERING = pytest.mark.parametrize(
     ("image", "window", "strides", "width"),
     [
         ((2, 9, 6, 1), (3, 6, 1, 4), (1, 1), 1),
@@ -29,6 +29,20 @@ RANDOM = np.random.default_rng(5)
         ((2, 9, 1, 3), (3, 1, 3, 4), (1, 1), 1),
     ],
 )
+
+
+def widths_of(c: Any) -> list[int]:
+    """The widths of the windows of all convolutions."""
+    return [
+        n.inputs[1].dims[1]
+        for cluster in run_passes(c, Options()).nodes
+        if cluster.op.name == "cluster"
+        for n in cluster.attrs["body"].nodes
+        if isinstance(n.lowering, Convolution)
+    ]
+
+
+@COVERING
 def test_columns_that_the_window_covers_are_channels(
     image: tuple[int, ...], window: tuple[int, ...], strides: tuple[int, int], width: int
 ) -> None:
@@ -40,14 +54,29 @@ def test_columns_that_the_window_covers_are_channels(
     attrs = {"strides": (1, *strides, 1), "padding": "VALID"}
     c = b.build([b.conv2d_backprop_input(sizes, w, dy, **attrs)])
     feeds = [RANDOM.normal(size=v.dims).astype(np.float32) for v in (w, dy)]
-    widths = [
-        n.inputs[1].dims[1]
-        for cluster in run_passes(c, Options()).nodes
-        if cluster.op.name == "cluster"
-        for n in cluster.attrs["body"].nodes
-        if isinstance(n.lowering, Convolution)
-    ]
-    assert widths == [width]
+    assert widths_of(c) == [width]
     (dx,) = load_executable(c, Options(), spec_of(c, ["w", "dy"], ["dx"]), threads=1).run(feeds)
     (expected,) = reference_results(c, feeds)
     np.testing.assert_allclose(dx, expected, rtol=1e-5, atol=1e-5)
+
+
+@COVERING
+@pytest.mark.parametrize("padding", ["VALID", "EXPLICIT"])
+def test_columns_that_a_window_covers_are_channels_forward(
+    image: tuple[int, ...],
+    window: tuple[int, ...],
+    strides: tuple[int, int],
+    width: int,
+    padding: str,
+) -> None:
+    b: Any = Builder()
+    x, w = (b.parameter(n, tensor_type("f32", s)) for n, s in (("x", image), ("w", window)))
+    attrs: dict[str, Any] = {"strides": (1, *strides, 1), "padding": padding}
+    if padding == "EXPLICIT":
+        attrs["explicit_paddings"] = (0, 0, 1, 2, 0, 0, 0, 0)
+    c = b.build([b.conv2d(x, w, **attrs)])
+    feeds = [RANDOM.normal(size=v.dims).astype(np.float32) for v in (x, w)]
+    assert widths_of(c) == [width]
+    (y,) = load_executable(c, Options(), spec_of(c, ["x", "w"], ["y"]), threads=1).run(feeds)
+    (expected,) = reference_results(c, feeds)
+    np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
