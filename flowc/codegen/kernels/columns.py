@@ -94,7 +94,9 @@ class _ByColumns:
     def launch(self, target: Target) -> Launch:
         r = self.r
         total = product(self.outer) * self.blocks
-        columns = min(self.block, self.width) if isinstance(self.width, int) else self.block
+        columns = (
+            self.block if not isinstance(self.width, int) else max(1, min(self.block, self.width))
+        )
         cost = body_cost(r.body).element * columns
         grain = r.choices.grain(cost, product(r.full[a] for a in r.axes))
         return r.c.launch(target, r.node.outputs, total, grain, self.scratch, r.node)

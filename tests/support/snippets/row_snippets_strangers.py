@@ -128,12 +128,12 @@ turned = [tf.reverse(x, [0]), tf.reverse(x, [1]), tf.reverse(deep, [0, 2]), tf.r
 picked = [tf.batch_gather(x, ids), tf.gather(x, ids, axis=1, batch_dims=1), tf.gather(deep, ids, axis=1, batch_dims=1), tf.gather(deep, tf.ragged.constant([[0], [2, 2]])), tf.batch_gather([[5, 6], [7, 8]], tf.ragged.constant([[1], [0, 1]])), tf.gather(tf.ragged.constant([[[1, 2], [3, 4]], [[5, 6]]]), [1], axis=2)]
 with tf.Session() as s: log.append([[v.to_list() for v in s.run(part)] for part in (folded, turned, picked)]); log.append(s.run([tf.reduce_sum(deep, [1, 2]), tf.reduce_sum(deep, [0, 1, 2]), tf.reduce_mean(tf.cast(deep, tf.float32), [1, 2]), tf.reduce_sum(flat, [0, 2]), tf.gather(tf.ragged.constant([[1, 2], [3]]), [0], axis=1), tf.squeeze(tf.ragged.constant([[1, 2]]), [0])])); log.append([raises("InvalidArgumentError", "is not squeezable!", lambda: s.run(tf.squeeze(x, [k]).flat_values if k else tf.squeeze(x, [k]))) for k in (0,)])
 log.append(raises("ValueError", "must have an axis argument", lambda: tf.squeeze(x))); log.append(raises("TypeError", "`axis` must be a list of int", lambda: tf.reverse(x, 1))); log.append(raises("ValueError", "out of bounds", lambda: tf.reduce_sum(x, 2)))
-# 73_ragged_loop_variables
+# 94_ragged_loop_variables
 x = tf.ragged.constant([[1, 2], [], [3]]); deep = tf.ragged.constant([[[1], [2, 3]], [], [[4]]]); p = tf.placeholder(tf.bool, []); body = lambda i, r: (i + 1, tf.concat([r, r], 0)); last = lambda f, r, **more: tf.while_loop(lambda i, r: i < 2, f, [0, r], **more)[1]
 y = [tf.cond(p, lambda: x, lambda: x * 2), tf.cond(p, lambda: deep * 3, lambda: deep), tf.cond(p, lambda: {"a": x, "b": 1}, lambda: {"a": x + x, "b": 2})["a"], last(lambda i, r: (i + 1, r * 2), x), last(lambda i, r: (i + 1, tf.concat([r, r], 1)), x), last(lambda i, r: (i + 1, r * 2), deep), last(body, x, shape_invariants=[tf.TensorShape([]), tf.TensorShape([None, None])])]
 with tf.Session() as s: log.append([[v.to_list() for v in s.run(y, {p: taken})] for taken in (True, False)])
 log.append(raises("ValueError", "enters the loop with shape", lambda: last(body, x)))
-# 73_rows_of_different_lengths_mapped
+# 94_rows_of_different_lengths_mapped
 x = tf.ragged.constant([[1, 2], [], [3]]); deep = tf.ragged.constant([[[1], [2, 3]], [], [[4]]]); S = tf.RaggedTensorSpec; f = tf.ragged.constant([[1.0, 2.0], [], [3.0]])
 rows = [tf.map_fn(lambda r: r * 2, x), tf.map_fn(lambda r: r * 10, deep), tf.map_fn(tf.range, tf.constant([3, 0, 2]), fn_output_signature=S([None], tf.int32)), tf.map_fn(lambda r: r[:1], x, fn_output_signature=S([None], tf.int32)), tf.map_fn(lambda r: tf.reduce_sum(r, 1), deep, fn_output_signature=S([None], tf.int32)), tf.map_fn(lambda r: tf.ragged.range(r), tf.constant([[1, 2], [0, 3]]), fn_output_signature=S([None, None], tf.int32))]
 sums = [tf.map_fn(tf.reduce_sum, x, dtype=tf.int32), tf.map_fn(tf.size, x, fn_output_signature=tf.int32), tf.map_fn(lambda t: tf.reduce_sum(t[0]) + t[1], (x, tf.constant([10, 20, 30])), dtype=tf.int32), tf.gradients(tf.map_fn(lambda r: tf.reduce_sum(r * r), f, dtype=tf.float32), f.flat_values), tf.gradients(tf.map_fn(lambda r: r * r, f).flat_values ** 2, f.flat_values)]
@@ -145,11 +145,11 @@ for values in (0, 1.5): log.append(raises("TypeError", "Invalid `padding_values`
 log.append(raises("TypeError", "Invalid `padding_values`", lambda: f.padded_batch(2, [2], 1))); log.append(raises("ValueError", "matching leading dimension. Encountered both 2 and 1.", lambda: D.from_tensors(([1, 2], [1])).unbatch())); log.append(raises("ValueError", "Either the `window_size` argument or", lambda: d.apply(E.group_by_window(lambda x: x, lambda k, w: w))))
 counted = [d.window(2), d.window(2, 1, 2, True), d.window(4, 1, 3, True), d.window(3, 2), d.repeat().window(2), d.map(lambda x: x), d.map(lambda x: x, 2), d.apply(E.map_and_batch(lambda x: x, 2)), d.apply(E.ignore_errors()), d.enumerate(), d.shuffle(3).cache().prefetch(1).repeat(2)]
 with tf.Session() as s: log.append(s.run([E.cardinality(x) for x in counted]))
-# 75_arrays_of_what_does_not_fit
+# 68_arrays_of_what_does_not_fit
 A = lambda n: tf.TensorArray(tf.int32, n)
 log.append(raises("ValueError", "Dimensions must be equal, but are 2 and 1", lambda: A(4).scatter([0], [7, 8]))); log.append(raises("ValueError", "Shape must be rank 1 but is rank 0", lambda: A(4).scatter(0, [7]))); log.append(raises("ValueError", "Shape must be rank 1 but is rank 0", lambda: A(2).split([1, 2], 2)))
 x = tf.constant(1); y = tf.tuple([x, 3, None, [4, 5]]); log.append([None if t is None else t.dtype.name for t in y])
 with tf.Session() as s: log.append(s.run([A(2).scatter([x, 0], [7, 8]).stack(), *(t for t in y if t is not None)]))
-# 55_axes_that_are_no_integers
+# 54_axes_that_are_no_integers
 log.append(raises("TypeError", "Expected int for argument 'axis' not 'a'.", lambda: tf.squeeze([[1]], "a")))
 """)

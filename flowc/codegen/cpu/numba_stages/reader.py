@@ -441,7 +441,8 @@ class _SourceReader:
             ways = (following, end) if isinstance(op, ast.And) else (end, following)
             self._branch(found, *ways)
             self._begin(following)
-        self.block.append(numba_ir.Assign(value=values[-1](), target=result, loc=self.loc))
+        last = values[-1]()  # which may begin blocks
+        self.block.append(numba_ir.Assign(value=last, target=result, loc=self.loc))
         self._jump(end)
         self.depth -= 1
         self._begin(end)
