@@ -227,7 +227,7 @@ def _sparse_accumulator() -> list[tuple[Any, Any]]:
         )
     with tf.control_dependencies([put]):
         found = r.SparseAccumulatorTakeGradient(handle=handle, num_required=2, dtype=tf.float32)
-    return [(found.indices, [0, 2]), (found.values, [[1], [3]]), (found.shape, [3, 1])]
+    return [(found.indices, [2, 0]), (found.values, [[3], [1]]), (found.shape, [3, 1])]
 
 
 @example(
