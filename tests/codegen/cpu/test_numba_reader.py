@@ -78,7 +78,11 @@ STATEMENTS = {
         found = i > 1 and x[i] > 11
         other = i > 6 or found
         if found & other:
-            y[i] = -1""",
+            y[i] = -1
+        known = i == 2 or i > 3 and (i < 6 or x[i] == 18)
+        many = (i < 2 or i > 7) and (x[i] < 15 or i != 9 and i > 3)
+        if known | many:
+            y[i] += 50""",
     "variables that change places": """
         a, b = i, n
         a, b = b + 1, a
@@ -222,7 +226,10 @@ def test_native_kernels_are_read_from_their_source(function: Callable[..., None]
     assert isinstance(definition, ast.FunctionDef)
     space = {**base_globals(), **function.__globals__}
     exec(kernel_source(function), space)
-    read_definition(space[function.__name__], definition)
+    kernel = read_definition(space[function.__name__], definition)
+    for block in kernel.blocks.values():
+        *inner, last = (x.is_terminator for x in block.body)
+        assert last and not any(inner)
 
 
 STRAIGHT = """def kernel(x, y, n, begin, end):
