@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loop_kernels import Array, arrays, check, compiled, kernels_in_memory
+from loop_checks import Array, arrays, check, compiled, kernels_in_memory
 from tensor_types import tensor_type
 
 from flowc import dtypes

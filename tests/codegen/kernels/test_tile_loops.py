@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from campaigns.random_moves import random_moves
-from loop_kernels import arrays, check, compiled, kernels_in_memory
+from loop_checks import arrays, check, compiled, kernels_in_memory
 
 from flowc import dtypes
 from flowc.compiler import compile_computation
