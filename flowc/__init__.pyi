@@ -440,6 +440,7 @@ __all__ = [
     "real",
     "realdiv",
     "reciprocal",
+    "recompute_grad",
     "reduce_all",
     "reduce_any",
     "reduce_euclidean_norm",
@@ -626,6 +627,7 @@ __all__ = [
     "variables_initializer",
     "variance_scaling_initializer",
     "variant",
+    "vectorized_map",
     "verify_tensor_all_finite",
     "where",
     "where_v2",
@@ -724,6 +726,7 @@ from flowc.api.control_flow.cases import switch_case as switch_case
 from flowc.api.control_flow.conditionals import cond as cond
 from flowc.api.control_flow.functional import map_fn as map_fn
 from flowc.api.control_flow.functional import scan as scan
+from flowc.api.control_flow.functional import vectorized_map as vectorized_map
 from flowc.api.control_flow.loops import while_loop as while_loop
 from flowc.api.control_flow.tensor_array import TensorArray as TensorArray
 from flowc.api.data.structure import ComponentSpec as TensorSpec
@@ -1069,6 +1072,7 @@ from flowc.api.training.registration import grad_pass_through as grad_pass_throu
 from flowc.api.training.registration import no_gradient as NoGradient
 from flowc.api.training.registration import no_gradient as NotDifferentiable
 from flowc.api.training.registration import no_gradient as no_gradient
+from flowc.api.training.registration import recompute_grad as recompute_grad
 from flowc.api.variables.graph_keys import GraphKeys as GraphKeys
 from flowc.api.stubs.initializers import constant as constant_initializer
 from flowc.api.stubs.initializers import glorot_normal as glorot_normal_initializer

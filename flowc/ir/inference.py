@@ -124,15 +124,18 @@ class Inference:
         self._check_rank(i, 0, "scalar")
         return self._sizes([self.need(i)[()]], fault)[0]
 
-    def need_sizes(self, i: int, fault: str = "", below: int = 0) -> Dims:
+    def need_sizes(
+        self, i: int, fault: str = "", below: int = 0, shapes: OpenShapes | None = None
+    ) -> Dims:
         """The elements of input i, a vector with one for each dimension of a tensor, as sizes;
-        `below` as for `need`. Raises `ShapeError` where it is none, with `fault`, if given, where
-        one is negative: it may mention the {size} and its {place}; and `NeedsContent`."""
+        `below` and `shapes` as for `need`. Raises `ShapeError` where it is none, with `fault`, if
+        given, where one is negative: it may mention the {size} and its {place}; and
+        `NeedsContent`."""
         self._check_rank(i, 1, "vector")
         count = self.dims(i)[0]
         if isinstance(count, int) and count > MAX_RANK:
             raise self.fail(f"input {i} has {count} sizes, expected at most {MAX_RANK} dimensions")
-        return self._sizes(self.need(i, below), fault)
+        return self._sizes(self.need(i, below, shapes), fault)
 
     def _sizes(self, found: Iterable[Any], fault: str) -> Dims:
         sizes = tuple(as_dim(d) for d in found)

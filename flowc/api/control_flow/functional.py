@@ -78,6 +78,21 @@ def map_fn(
         return nest.pack_sequence_as(wanted, [rows.of_all(x) for x in found])
 
 
+def vectorized_map(
+    fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
+) -> Any:
+    """`fn` of each row of `elems`, stacked: `map_fn` of what `fn` gives of the first row. The loop
+    is compiled, so it need not be unrolled into ops of all rows. Raises as `map_fn`."""
+    _check_callable(fn)
+    rows = [as_tensor(leaf, name="elem") for leaf in nest.flatten(elems)]
+    if any(row.shape.ndims == 0 for row in rows):
+        raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
+    with name_scope(None, "loop_body", rows):
+        first = fn(nest.pack_sequence_as(elems, [row[0] for row in rows]))
+        types = nest.map_structure(lambda leaf: as_tensor(leaf).base_dtype, first)
+    return map_fn(fn, nest.pack_sequence_as(elems, rows), dtype=types)
+
+
 def _result(kind: Any, is_row: bool, count: Any, infer_shape: bool) -> Any:
     """What results are written to: of a dtype, of rows as a `RaggedTensorSpec` says, or (`is_row`)
     of rows such as a value has."""

@@ -282,6 +282,11 @@ def normalized(value: Any) -> Any:
 def _normal(leaf: Any, number: int) -> Any:
     if isinstance(leaf, SparseTensor | RaggedTensor) or _is_dataset(leaf):
         return leaf
+    if leaf is None:
+        raise ValueError(
+            "None values not supported: a component of an element is a tensor. Leave it out, or "
+            "give a constant in its place"
+        )
     return as_tensor(leaf, name=f"component_{number}")
 
 

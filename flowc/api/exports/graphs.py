@@ -162,7 +162,7 @@ TOP = {
     "flowc.api.control_flow.conditionals": "cond",
     "flowc.api.control_flow.cases": "case switch_case",
     "flowc.api.control_flow.loops": "while_loop",
-    "flowc.api.control_flow.functional": "foldl foldr map_fn scan",
+    "flowc.api.control_flow.functional": "foldl foldr map_fn scan vectorized_map",
     "flowc.api.framework.python_functions": "numpy_function py_func py_function",
     "flowc.api.control_flow.tensor_array": "TensorArray",
     "flowc.api.variables.variables": "Variable VariableV1=Variable",
@@ -204,7 +204,7 @@ TOP = {
     "flowc.api.strings.strings": "as_string string_join=join",
     "flowc.api.training.gradients": "UnconnectedGradients gradients hessians",
     "flowc.api.training.registration": """NoGradient=no_gradient NotDifferentiable=no_gradient
-        RegisterGradient custom_gradient grad_pass_through no_gradient""",
+        RegisterGradient custom_gradient grad_pass_through no_gradient recompute_grad""",
     "flowc.graph.gradients.aggregation": "AggregationMethod",
     "flowc.proto.graph_pb2": "AttrValue GraphDef NameAttrList NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",
@@ -265,6 +265,7 @@ NAMESPACES: dict[str, Mapping[str, str]] = {
     "debugging": {
         "flowc.api.framework.checks": "Assert",
         "flowc.api.framework.assertions": _ASSERTIONS + "assert_all_finite",
+        "flowc.api.framework.shape_assertions": "assert_shapes",
         "flowc.api.framework.basics": "check_numerics",
         "flowc.api.math.elementwise": "is_finite is_inf is_nan",
     },
@@ -320,12 +321,22 @@ NAMESPACES: dict[str, Mapping[str, str]] = {
     "app": {"flowc.api.framework.app": "flags run"},
     "flags": {
         "flowc.api.framework.flag_values": "FLAGS",
-        "absl.flags": """DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_flag
-            DEFINE_float DEFINE_integer DEFINE_list DEFINE_multi_float DEFINE_multi_integer
-            DEFINE_multi_string DEFINE_spaceseplist DEFINE_string DuplicateFlagError Error Flag
-            FlagValues IllegalFlagValueError UnparsedFlagAccessError UnrecognizedFlagError
-            ValidationError declare_key_flag mark_flag_as_required mark_flags_as_required
-            register_validator set_default validator""",
+        "absl.flags": """ArgumentParser ArgumentSerializer BaseListParser BooleanFlag
+            BooleanParser CantOpenFlagFileError CsvListSerializer DEFINE DEFINE_alias DEFINE_bool
+            DEFINE_boolean DEFINE_enum DEFINE_enum_class DEFINE_flag DEFINE_float DEFINE_integer
+            DEFINE_list DEFINE_multi DEFINE_multi_enum DEFINE_multi_enum_class DEFINE_multi_float
+            DEFINE_multi_integer DEFINE_multi_string DEFINE_spaceseplist DEFINE_string
+            DuplicateFlagError EnumClassFlag EnumClassListSerializer EnumClassParser
+            EnumClassSerializer EnumFlag EnumParser Error Flag FlagHolder
+            FlagNameConflictsWithMethodError FlagValues FloatParser IllegalFlagValueError
+            IntegerParser ListParser ListSerializer MultiEnumClassFlag MultiFlag
+            UnparsedFlagAccessError UnrecognizedFlagError ValidationError
+            WhitespaceSeparatedListParser adopt_module_key_flags declare_key_flag
+            disclaim_key_flags doc_to_help flag_dict_to_args get_help_width
+            mark_bool_flags_as_mutual_exclusive mark_flag_as_required
+            mark_flags_as_mutual_exclusive mark_flags_as_required multi_flags_validator
+            override_value register_multi_flags_validator register_validator set_default text_wrap
+            validator""",
     },
     "gfile": {
         "flowc.api.framework.gfile": """Copy DeleteRecursively Exists FastGFile=GFile GFile Glob

@@ -15,10 +15,10 @@ import numpy as np
 from flowc.api.arrays.shaping import rank as rank_of
 from flowc.api.arrays.shaping import reshape
 from flowc.api.arrays.shaping import shape as shape_of
-from flowc.api.framework.basics import check_numerics, identity
+from flowc.api.framework.basics import check_numerics
 from flowc.api.framework.checks import Assert
 from flowc.api.framework.raw_ops import named
-from flowc.api.framework.scopes import control_dependencies, name_scope, no_op
+from flowc.api.framework.scopes import name_scope, no_op, with_dependencies
 from flowc.api.math import elementwise
 from flowc.api.math.reductions import reduce_all, reduce_any
 from flowc.dtypes import DType, as_dtype
@@ -295,8 +295,7 @@ def assert_all_finite(
     tensor, text = (t if t is not None else x), (msg if msg is not None else message)
     with name_scope(name, "VerifyFinite", [tensor]):
         tensor = as_tensor(tensor, name="t")
-        with control_dependencies([check_numerics(tensor, text or "")]):
-            return identity(tensor)
+        return with_dependencies([check_numerics(tensor, text or "")], tensor)
 
 
 def is_numeric_tensor(tensor: Any) -> bool:

@@ -16,7 +16,7 @@ from flowc.api.framework.raw_ops import named, snake_case
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.meanings import MEANINGS
 from flowc.dtypes import DType
-from flowc.graph import Tensor
+from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 from flowc.graph.building.operators import (
@@ -183,10 +183,10 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Division in the style of Python 2, of shapes that broadcast: integers round towards minus
-    infinity. Raises `TypeError` where the dtypes differ, `ValueError` where shapes do not
-    broadcast."""
+    infinity. Raises `ValueError` where the dtypes differ or shapes do not broadcast."""
     with name_scope(name, "div", [x, y]) as scope:
-        left, right = pair_of_one_dtype(x, y)
+        left = as_tensor(x, name="x")
+        right = as_tensor(y, left.base_dtype, name="y")
         real = left.dtype is not None and (left.dtype.is_floating or left.dtype.is_complex)
         return output("RealDiv" if real else "FloorDiv", left, right, name=scope)
 
@@ -224,11 +224,20 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """The sum of a list of tensors of one dtype and shape, as `add_n`. Raises as it does, and
-    `TypeError` where `tensor_dtype` is another dtype than theirs."""
+    """The sum of a list of tensors of one dtype and shape, as `add_n`, which is `shape` if that is
+    given. Raises `ValueError` for no tensors, other dtypes and other shapes, `TypeError` where
+    `tensor_dtype` is another dtype than theirs."""
+    alike = "inputs must be a list of at least one Tensor with the same dtype and shape"
+    if not inputs or not isinstance(inputs, list | tuple):
+        raise ValueError(alike)
     tensors = [as_tensor(one) for one in inputs]
+    if any(one.base_dtype is not tensors[0].base_dtype for one in tensors):
+        raise ValueError(alike)
+    stated = TensorShape(shape)
+    for one in tensors:
+        stated = stated.merge_with(one.shape)
     wanted = None if tensor_dtype is None else dtypes.as_dtype(tensor_dtype)
-    if wanted is not None and tensors and tensors[0].base_dtype is not wanted:
+    if wanted is not None and tensors[0].base_dtype is not wanted:
         raise TypeError(
             f"The `tensor_dtype` argument is {wanted!r}, but `inputs` are of type "
             f"{tensors[0].dtype!r}. These must be equal."

@@ -314,10 +314,12 @@ def einsum(
     terms = left.split(",")
     if len(terms) != len(inputs):
         raise ValueError(
-            f'Got {len(inputs)} arguments for equation "{equation}", expecting {len(terms)}.'
+            f'Got {len(inputs)} inputs for equation "{equation}", expecting {len(terms)}'
         )
     if not arrow:
         result = _implicit_result(terms)
+    if any(result.count(label) > 1 for label in result if label != "."):
+        raise ValueError(f"Output subscripts contain a label appearing more than once: {equation}")
     with name_scope(name, "einsum", inputs):
         tensors = [as_tensor(x) for x in inputs]
         while len(tensors) > 2:
@@ -409,9 +411,9 @@ sparse_segment_mean = _sparse_segment("SparseSegmentMean")
 sparse_segment_sqrt_n = _sparse_segment("SparseSegmentSqrtN")
 
 
-def _by_segment(power: float) -> Callable[..., Tensor]:
+def _by_segment(power: float, label: str) -> Callable[..., Tensor]:
     def segment(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-        with name_scope(name, "UnsortedSegment"):
+        with name_scope(name, label):
             x, ids = as_tensor(data), as_tensor(segment_ids)
             one = output("OnesLike", cast(ids, x.dtype))
             counts = unsorted_segment_sum(one, ids, num_segments)
@@ -426,12 +428,12 @@ def _by_segment(power: float) -> Callable[..., Tensor]:
 
 
 unsorted_segment_mean = named(
-    _by_segment(1),
+    _by_segment(1, "UnsortedSegmentMean"),
     "unsorted_segment_mean",
     "The mean of the rows of each segment. Arguments and errors as `unsorted_segment_sum`.",
 )
 unsorted_segment_sqrt_n = named(
-    _by_segment(0.5),
+    _by_segment(0.5, "UnsortedSegmentSqrtN"),
     "unsorted_segment_sqrt_n",
     "The sum of the rows of each segment, divided by the square root of their number. Arguments "
     "and errors as `unsorted_segment_sum`.",

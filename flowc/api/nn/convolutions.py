@@ -15,6 +15,7 @@ from flowc.api.framework.raw_ops import call, named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
 from flowc.graph import Tensor
+from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 
 
@@ -135,8 +136,12 @@ def separable_conv2d(
     dilations: Any = None,
 ) -> Tensor:
     """A depthwise convolution with filters [height, width, in, multiplier], then one with filters
-    [1, 1, in * multiplier, out]. Raises as `conv2d`."""
+    [1, 1, in * multiplier, out]. Raises as `conv2d`, and `ValueError` for pointwise filters of
+    another height or width."""
     with name_scope(name, "separable_conv2d") as scope:
+        pointwise_filter = as_tensor(pointwise_filter, name="pointwise_filter")
+        for size in pointwise_filter.shape.with_rank(4)[:2]:
+            size.assert_is_compatible_with(1)
         deep = depthwise_conv2d(
             input, depthwise_filter, strides, padding, rate, None, data_format, dilations
         )

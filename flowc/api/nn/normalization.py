@@ -59,8 +59,8 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(mean, variance) over `axes`, which are gone from the two, or of size 1 with `keepdims`.
-    `shift` has no effect. Raises as `reduce_mean`."""
+    """(mean, variance) over `axes` (None: all), which are gone from the two, or of size 1 with
+    `keepdims`. `shift` has no effect. Raises as `reduce_mean`."""
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "moments", [x]):
         value = as_tensor(x, name="x")
@@ -70,7 +70,7 @@ def moments(
         spread = elementwise.squared_difference(y, output("StopGradient", mean))
         variance = reduce_mean(spread, axes, True, name="variance")
         if not keep:
-            rest = [int(a) for a in np.ravel(axes)]
+            rest = None if axes is None else [int(a) for a in np.ravel(axes)]
             mean, variance = arrays.squeeze(mean, rest), arrays.squeeze(variance, rest)
         if half:
             return cast(mean, dtypes.f16), cast(variance, dtypes.f16)
@@ -187,7 +187,7 @@ def weighted_moments(
         spread = weights * elementwise.squared_difference(value, mean)
         variance = elementwise.divide(reduce_sum(spread, axes, True), total)
         if not keep:
-            rest = [int(a) for a in np.ravel(axes)]
+            rest = None if axes is None else [int(a) for a in np.ravel(axes)]
             mean, variance = arrays.squeeze(mean, rest), arrays.squeeze(variance, rest)
         return mean, variance
 

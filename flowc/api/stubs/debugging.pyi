@@ -20,6 +20,7 @@ __all__ = [
     "assert_rank_in",
     "assert_same_float_dtype",
     "assert_scalar",
+    "assert_shapes",
     "assert_type",
     "check_numerics",
     "is_finite",
@@ -45,6 +46,7 @@ from flowc.api.framework.assertions import is_numeric_tensor as is_numeric_tenso
 from flowc.api.framework.assertions import is_strictly_increasing as is_strictly_increasing
 from flowc.api.framework.basics import check_numerics as check_numerics
 from flowc.api.framework.checks import Assert as Assert
+from flowc.api.framework.shape_assertions import assert_shapes as assert_shapes
 from flowc.api.stubs.math import is_finite as is_finite
 from flowc.api.stubs.math import is_inf as is_inf
 from flowc.api.stubs.math import is_nan as is_nan

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from flowc.api.framework import nest
 from flowc.api.framework.basics import identity_n
@@ -54,7 +54,8 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     `f` takes tensors and gives (its results, a function of the gradients of its results, which
     gives those of its arguments). Where it reads variables, that function takes them as
     `variables` and gives (the gradients of the arguments, a list of those of the variables). Raises
-    `TypeError` where it does not take them, `ValueError` for another number of gradients.
+    `TypeError` where it does not take them and where they are no resource variables, `ValueError`
+    for another number of gradients.
     """
     if f is None:
         return custom_gradient
@@ -71,6 +72,12 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
         inputs = nest.flatten(given)
         results = [as_tensor(r) for r in nest.flatten(result)]
         variables = _variables_between(inputs, results)
+        if any(isinstance(v, Variable) and v.op.type != "VarHandleOp" for v in variables):
+            raise TypeError(
+                "All variables used by a function wrapped with @custom_gradient must be "
+                "`ResourceVariable`s. Ensure that no `variable_scope` is created with "
+                "`use_resource=False`."
+            )
         parameters = inspect.signature(gradient).parameters
         takes_rest = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
         if variables and "variables" not in parameters and not takes_rest:
@@ -98,6 +105,17 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
         return nest.pack_sequence_as(result, outputs[: len(results)])
 
     return decorated
+
+
+def recompute_grad(f: _Function) -> _Function:
+    """A decorator for functions whose values may be computed again for their gradient. flowc keeps
+    them: its results are those of `f`, and so are its gradients. Raises nothing."""
+
+    @functools.wraps(f)
+    def kept(*args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    return cast(_Function, kept)
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import UNFED, InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
@@ -131,11 +132,17 @@ def _pass_through(b: Any, node: Node) -> Any:
 
 
 def _unfed(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    shape = attrs.get("shape")
+    """A placeholder in a branch must be fed only where the branch is taken: a run fails there. What
+    stands for it is of the shape that is stated, with 1 for a size that is not."""
+    shape, dtype = attrs.get("shape"), attrs["dtype"]
     where = f" and shape {shown_dims(shape)}" if shape else ""
-    raise InvalidArgumentError(
-        f"{UNFED} '{x.name}' with dtype {dtype_shown(attrs['dtype'])}{where}"
-    )
+    message = f"{UNFED} '{x.name}' with dtype {dtype_shown(dtype)}{where}"
+    if x.is_unconditional or dtype.numpy is None:
+        raise InvalidArgumentError(message)
+    x.b.check(x.b.const(np.bool_(False)), message=message)
+    sizes = [1 if size is None else size for size in shape or ()]
+    filling = b"" if dtype is dtypes.string else 0
+    return [x.b.const(np.full(sizes, filling, dtype.numpy), dtype)]
 
 
 def _identity(

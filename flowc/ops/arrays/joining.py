@@ -35,7 +35,7 @@ def _concat_dims(c: Inference, axis_input: int, parts: range) -> Dims:
                 f"ConcatOp : Ranks of all input tensors should match: {_two_shapes(c, parts, i)}",
                 built=f"Shape must be rank {len(first)} but is rank {c.rank(i)}",
             )
-    axis = c.need_int(axis_input)
+    axis = c.need_int(axis_input, [(None,) * len(first)])
     if not -len(first) <= axis < len(first):
         raise c.fail(
             "ConcatOp : Expected concatenating dimensions in the range "

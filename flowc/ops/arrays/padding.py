@@ -30,12 +30,15 @@ Pairs = list[tuple[Dim, Dim]]
 
 
 def _paddings(c: Inference) -> Pairs:
-    if c.dims(1) != (c.rank(0), 2):
-        fault = f"paddings must be a matrix with 2 columns and {c.rank(0)} rows"
-        known = c.rank(1) == 2 and isinstance(c.dims(1)[0], int)
-        given = c.dims(1)[0] if known else c.rank(0)
-        raise c.fail(fault, built=f"Shape must be rank {given} but is rank {c.rank(0)}")
-    return [(as_dim(before), as_dim(after)) for before, after in c.need(1)]
+    rank, dims = c.rank(0), c.dims(1)
+    if len(dims) != 2 or any(isinstance(d, int) and d != n for d, n in zip(dims, (rank, 2))):
+        fault = f"paddings must be a matrix with 2 columns and {rank} rows"
+        given = dims[0] if len(dims) == 2 and isinstance(dims[0], int) else rank
+        raise c.fail(fault, built=f"Shape must be rank {given} but is rank {rank}")
+    for size, wanted in zip(dims, (rank, 2)):
+        c.equal(size, wanted)
+    found = c.need(1, shapes=[(None,) * rank])
+    return [(as_dim(before), as_dim(after)) for before, after in found]
 
 
 def _infer_pad(c: Inference) -> Dims:
@@ -258,11 +261,14 @@ def _part(b: Any, value: Value, axis: int, start: Dim, size: Dim) -> Value:
 
 
 def _infer_tile(c: Inference) -> Dims:
-    if c.dims(1) != (c.rank(0),):
-        fault = f"Expected multiples argument to be a vector of length {c.rank(0)}"
-        built = c.rank(0), c.dims(1)[0] if c.rank(1) == 1 else c.rank(1)
+    rank, dims = c.rank(0), c.dims(1)
+    if len(dims) != 1 or (isinstance(dims[0], int) and dims[0] != rank):
+        fault = f"Expected multiples argument to be a vector of length {rank}"
+        built = rank, dims[0] if len(dims) == 1 else len(dims)
         raise c.fail(fault, built="Shape must be rank {} but is rank {}".format(*built))
-    multiples = c.need_sizes(1, "Expected multiples[{place}] >= 0, but got {size}")
+    c.equal(dims[0], rank)
+    fault = "Expected multiples[{place}] >= 0, but got {size}"
+    multiples = c.need_sizes(1, fault, shapes=[(None,) * rank])
     return tuple(d * m for d, m in zip(c.dims(0), multiples))
 
 

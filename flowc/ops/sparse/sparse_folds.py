@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.inference import Inference, NeedsContent, OpenShapes
@@ -235,14 +236,34 @@ def _quotient(x: Array, y: Array) -> Array:
     return x // y if x.dtype.kind in "iu" else x / y
 
 
+def _places_in_dense(b: Any, indices: Any, shape: Any, dense: Any) -> tuple[Any, Any]:
+    """Where in the dense tensor the number of each value is, and the sizes of that tensor: an axis
+    along which it was broadcast has 0 places, and one that it does not have none."""
+    own = b.shape_of(dense, dtype=dtypes.i64)
+    added = b.reshape(b.sub(b.size(shape), b.size(own)), (1,))
+    aligned = b.concat(b.fill(added, b.const(np.int64(1))), own, np.int32(0))
+    places = b.floor_div(indices, b.floor_div(shape, aligned))
+    begin = b.concat(b.const(np.zeros(1, np.int32)), added, np.int32(0))
+    return b.slice(places, begin, (-1, -1)), own
+
+
+def _summed(b: Any, places: Any, values: Any, own: Any, dense: Any) -> Any:
+    return b.sparse_tensor_dense_add(places, values, own, b.zeros_like(dense))
+
+
 def _mul_gradient(b: Any, node: Any, dy: Any) -> Any:
-    indices, _, shape, dense = node.inputs
-    return None, b.sparse_dense_cwise_mul(indices, dy, shape, dense), None, None
+    indices, values, shape, dense = node.inputs
+    places, own = _places_in_dense(b, indices, shape, dense)
+    by_values = b.sparse_dense_cwise_mul(indices, dy, shape, dense)
+    return None, by_values, None, _summed(b, places, b.mul(dy, values), own, dense)
 
 
 def _div_gradient(b: Any, node: Any, dy: Any) -> Any:
     indices, _, shape, dense = node.inputs
-    return None, b.sparse_dense_cwise_div(indices, dy, shape, dense), None, None
+    places, own = _places_in_dense(b, indices, shape, dense)
+    by_values = b.sparse_dense_cwise_div(indices, dy, shape, dense)
+    change = b.neg(b.mul(by_values, node.output))
+    return None, by_values, None, _summed(b, places, change, own, dense)
 
 
 for _word, _combine, _gradient in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from snippets.api_snippets import Snippet
+from snippets.row_snippets_arguments import ARGUMENT_ROWS
 from snippets.row_snippets_barriers import BARRIER_ROWS
 from snippets.row_snippets_datasets import DATASET_ROWS
 from snippets.row_snippets_extending import EXTENDING_ROWS
@@ -33,6 +34,7 @@ ROW_SNIPPETS: tuple[Snippet, ...] = (
     *BARRIER_ROWS,
     *VALUE_ROWS,
     *STRANGER_ROWS,
+    *ARGUMENT_ROWS,
 )
 
 # Programs in which flowc is seen to differ from TensorFlow, and how.
