@@ -115,9 +115,15 @@ def _replace_ops(editing: _Editing, edits: NodeEdits) -> None:
         editing.notes.append(f"replaced {len(found)} {old} by {new}: {some}")
         editing.notes += [f"dropped attr '{a}' of {n} of them" for a, n in dropped.items()]
         if signature_of(new) is None:
-            known = new in tensorflow_ops()
-            what = "flowc has no record of it" if known else "its library must be loaded"
-            editing.notes.append(f"inputs and attrs of {new} are not checked: {what}")
+            editing.notes.append(f"inputs and attrs of {new} are not checked: {_why_not(new)}")
+
+
+def _why_not(op: str) -> str:
+    """Why `op` cannot be checked: it is one of TensorFlow's, or one of a library's, or misspelt."""
+    if op in tensorflow_ops():
+        return "flowc has no record of it"
+    near = did_you_mean(op, tensorflow_ops(), least=0.8)
+    return "its library must be loaded" + (f"; {near}" if near else "")
 
 
 def _matches(node: Any, where: Sequence[tuple[str, str]]) -> bool:

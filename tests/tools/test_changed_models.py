@@ -146,6 +146,14 @@ def test_a_custom_op_is_let_through(tmp_path: Path, capsys: pytest.CaptureFixtur
     )
 
 
+def test_an_op_that_may_be_misspelt_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit = ("edit", META, "--replace", "GatherV2=GaterV2", "-o", str(tmp_path / "other.meta"))
+    code, words = said(capsys, *edit)
+    assert code == 0 and "its library must be loaded; did you mean 'GatherV2'" in words
+
+
 @pytest.mark.parametrize(
     "command, code, words",
     [
