@@ -5,7 +5,7 @@ computed wherever they are read. Invariant: clusters depend on each other withou
 
 Matrix products and convolutions take the elementwise nodes after them. Reductions take what feeds
 them and, where they fold whole rows, what follows. Elementwise nodes of equal dims join. Views, and
-cheap values read through them, float.
+cheap values read through them or by folds of columns, float.
 """
 
 from __future__ import annotations
