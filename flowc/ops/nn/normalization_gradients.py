@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowc import dtypes
+from flowc.ir.dims import product
 from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
@@ -60,12 +61,20 @@ def _build(b: Builder, node: Node) -> Sequence[Value]:
     inverse = b.rsqrt(b.add(variance, attrs["epsilon"]))
     centered = b.sub(x, spread(mean))
     products = b.mul(dy, centered)
-    d_scale = b.mul(b.sum(products, axes), inverse)
-    d_offset = b.sum(dy, axes)
+    total, d_offset = b.sum(products, axes), b.sum(dy, axes)
+    d_scale = b.mul(total, inverse)
     factor = b.mul(scale, inverse)
     if attrs["is_training"]:
-        slope = b.mul(b.mean(products, axes), b.mul(inverse, inverse))
-        dy = b.sub(b.sub(dy, spread(b.mean(dy, axes))), b.mul(centered, spread(slope)))
+        count = product(d for i, d in enumerate(x.dims) if i != at)
+
+        def mean_of(values: Value, total: Value) -> Value:
+            """Of the total that there is, where it is known of how many elements."""
+            if isinstance(count, int) and count:
+                return b.div(total, np.float32(count))
+            return b.mean(values, axes)
+
+        slope = b.mul(mean_of(products, total), b.mul(inverse, inverse))
+        dy = b.sub(b.sub(dy, spread(mean_of(dy, d_offset))), b.mul(centered, spread(slope)))
     dx = b.mul(dy, spread(factor))
     if dtype is not dtypes.f32:
         dx = b.cast(dx, DstT=dtype)

@@ -5,7 +5,7 @@ computed wherever they are read. Invariant: clusters depend on each other withou
 
 Matrix products and convolutions take the elementwise nodes after them. Reductions take what feeds
 them and, where they fold whole rows, what follows. Elementwise nodes of equal dims join. Views, and
-cheap values read through them, float.
+cheap values read through them or by folds of columns, float.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from flowc.ir.lowering import (
     View,
 )
 from flowc.ir.rewrite import size_sources
+from flowc.ir.scalar import PRIMITIVES, SIMPLE
+from flowc.ir.scalar_body import ScalarBody
 from flowc.ir.traversal import reachable
 from flowc.ir.types import Dims
 from flowc.passes.analysis.joined_views import joins, shuffles_joined
@@ -91,6 +93,7 @@ class Grouping:
             for n in dict.fromkeys(self._needs(node)):
                 self.readers[n].append(node)
         self.floating: set[Node] = set()
+        self.refolded: set[Node] = set()  # floating nodes that folds of columns compute again
         self.repeats: dict[Node, int] = {}  # of floating nodes: how often each is computed
         self.depth: dict[Node, int] = {}  # of floating nodes: how many stand in a row
         self.joined: set[Node] = set()  # floating nodes that end in a view of several values
@@ -131,9 +134,14 @@ class Grouping:
             is_joined = any(u in self.joined or joins(u) for u in readers)
             if is_joined and shuffles_joined(node):
                 continue
-            if (isinstance(lowering, View) and self._cheap_view(node, readers)) or (
-                isinstance(lowering, Elementwise) and self._cheap_elementwise(node, readers)
-            ):
+            if isinstance(lowering, View):
+                floats = self._cheap_view(node, readers)
+            else:
+                floats = self._cheap_elementwise(node, readers)
+                if not floats and self._feeds_folds(node, lowering, readers):
+                    self.refolded.add(node)
+                    floats = True
+            if floats:
                 self.floating.add(node)
                 self.repeats[node], self.depth[node] = repeats, depth
                 if is_joined:
@@ -168,6 +176,31 @@ class Grouping:
             node.output.type.size * REPEAT_LIMIT - often
         )
 
+    def _feeds_folds(self, node: Node, lowering: Elementwise, readers: list[Node]) -> bool:
+        """One instruction on a value that is in memory anyway, read by a fold of columns and by
+        others, as what is less its mean: to write it and to read it again takes longer, and what
+        stands between it and the fold would be written, too."""
+        dims = node.output.dims
+        given = [v for v in node.inputs if v.dims == dims]
+        return (
+            len(readers) > 1
+            and len(given) == 1
+            and len(self.users[given[0]]) > 1
+            and given[0].node not in self.floating
+            and _is_one_instruction(lowering)
+            and any(map(self._leads_to_fold, readers))
+        )
+
+    def _leads_to_fold(self, reader: Node) -> bool:
+        """Whether a reader folds columns, or makes what one that does alone reads."""
+        if isinstance(reader.lowering, Elementwise):
+            behind = self.users[reader.output]
+            reader = behind[0] if len(behind) == 1 else reader
+        lowering = reader.lowering
+        if not isinstance(lowering, Reduction) or not lowering.axes:
+            return False
+        return reader.inputs[0].type.rank - 1 not in lowering.axes
+
     def _walked_by(self, reader: Node) -> Dim:
         """How many elements the largest loop walks that the reader is computed in."""
         fold = isinstance(reader.lowering, Reduction)
@@ -200,8 +233,10 @@ class Grouping:
         return sorted(found, key=lambda c: -found[c])
 
     def _siblings(self, node: Node) -> list[Cluster]:
-        """Pointwise clusters that read a floating value which the node reads too."""
-        readers = (u for v in node.inputs if v.node in self.floating for u in self.users[v])
+        """Pointwise clusters that read a floating value which the node reads too, unless it floats
+        so that what is folded has kernels of its own."""
+        shared = (v for v in node.inputs if v.node in self.floating and v.node not in self.refolded)
+        readers = (u for v in shared for u in self.users[v])
         found = (self.cluster_of.get(u) for u in readers)
         return [k for k in dict.fromkeys(found) if k and k.kind == "loop" and k.axes is None]
 
@@ -383,6 +418,14 @@ class Grouping:
             for n in cluster.nodes
             for v in n.outputs
         )
+
+
+def _is_one_instruction(lowering: Elementwise) -> bool:
+    body = lowering.body
+    if not isinstance(body, ScalarBody) or len(body.instructions) != 1:
+        return False
+    found = PRIMITIVES.get(body.instructions[0].name)
+    return found is not None and found.cost <= SIMPLE
 
 
 def _share_machine(nodes: Sequence[Node]) -> bool:

@@ -22,13 +22,14 @@ from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import tile_shape
 from flowc.codegen.cpu.winograd.choice import least_pixels, winograd_for
+from flowc.codegen.cpu.winograd.run_weights import transform_source, transformed_elements
 from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
 from flowc.codegen.cpu.winograd.transforms import Winograd, WinogradAxis
 from flowc.codegen.program import launches_of
 from flowc.codegen.targets import target_named
 from flowc.compiler import Report, compile_computation, load_executable
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Computation
+from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim, symbol
 from flowc.ir.lowering import Convolution
 from flowc.ir.op import op_named
@@ -207,6 +208,50 @@ def test_channels_that_fill_half_vectors() -> None:
     np.testing.assert_allclose(y, right, rtol=0, atol=8e-6 * right.max())
 
 
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_weights_of_the_run_become_those_that_are_known(bits: int) -> None:
+    """For windows of all sizes, with columns that fill no panel, and channels of a depth."""
+    for (window, outputs, _, stride, _), sizes in zip(
+        (tile for tile in TILES if tile[0] not in SECTIONS),
+        [(1, 7, 48), (3, 5, 16), (2, 3, 80)] * 9,
+    ):
+        axes = [WinogradAxis(*pair, stride) for pair in zip(outputs, window)]
+        spec, (depth, channels, n) = WinogradSpec(shape_for(bits), Winograd(*axes)), sizes
+        draw = np.random.default_rng(n)
+        w = draw.standard_normal((depth, *window, channels, n)).astype(np.float32)
+        right = pack_winograd_weights(w, spec).array()
+        assert right.size == transformed_elements(spec, depth * channels, n)
+        transform = Compiled(transform_source(spec))
+        for splits in (1, 3):
+            found = np.full_like(right, 77)
+            transform(w, found, splits=splits, kernel_d=depth, channels=channels, n=n)
+            np.testing.assert_allclose(found, right, rtol=0, atol=4e-7 * np.abs(right).max())
+
+
+def test_a_layer_whose_weights_the_run_knows_and_its_gradients() -> None:
+    """The layer and the gradient of its input have tiles, unless results are to be exact."""
+    x, w = layer(16, 16, 16, 32, 48)
+    attrs = {"strides": (1, 1, 1, 1), "padding": "SAME"}
+    dy = np.random.default_rng(5).standard_normal((16, 16, 16, 48)).astype(np.float32)
+    sizes = np.array(x.shape, np.int32)
+    b = Builder()
+    given = [b.parameter(n, tensor_type(dtypes.f32, v.shape)) for n, v in zip("xwd", (x, w, dy))]
+    back = b.conv2d_backprop_input(b.const(sizes), given[1], given[2], **attrs)
+    c = b.build([b.conv2d(given[0], given[1], **attrs), back])
+    report = Report()
+    program = compile_computation(c, Options(), plain_spec(c), report=report)
+    names = [k.entry for k in report.stages.kernels.values()]
+    assert {"winograd", "transform_weights"} <= set(names) and "conv" not in names
+    exact = Report()
+    compile_computation(c, Options(exact=True), plain_spec(c), report=exact)
+    assert "winograd" not in {k.entry for k in exact.stages.kernels.values()}
+    found = Executable(program, 2).run([x, w, dy])
+    wide = w.astype(np.float64)
+    (dx,) = reference("conv2d_backprop_input", sizes, wide, dy.astype(np.float64), **attrs)
+    for one, right in zip(found, (expected(x, w, SAME), dx)):
+        np.testing.assert_allclose(one, right, rtol=0, atol=8e-6 * np.abs(right).max())
+
+
 @pytest.mark.parametrize(("taps", "channels"), [(3, 72), (4, 16), (5, 32)])
 def test_phases_of_transposed_convolutions(taps: int, channels: int) -> None:
     """Of 3 x 3 taps in steps of two, 2 x 2 see a pixel, some of them zeros; weights stay known."""
@@ -258,6 +303,13 @@ def test_a_strided_axis_is_the_sum_of_others() -> None:
     ]
 
 
+def weights_of(dims: tuple[int, ...], known: bool = True) -> Value:
+    b = Builder()
+    if known:
+        return b.const(np.zeros(dims, np.float32))
+    return b.parameter("w", tensor_type(dtypes.f32, dims))
+
+
 def chosen(
     channels: int,
     n: int,
@@ -268,11 +320,11 @@ def chosen(
     bits: int = 512,
     stride: int = 1,
     dilation: int = 1,
+    known: bool = True,
 ) -> int | None:
     """How many outputs the tiles that are chosen for a layer have along the longer axis; None where
-    it is direct."""
-    b = Builder()
-    weights = b.parameter("w", tensor_type(dtypes.f32, (*window, channels, n)))
+    it is direct. `known`: the weights are."""
+    weights = weights_of((*window, channels, n), known)
     lowering = Convolution((stride, stride), (dilation, dilation), SAME)
     dims = (batch, size, size)
     spec = winograd_for(lowering, weights, (*dims, n), shape_for(bits))
@@ -281,7 +333,7 @@ def chosen(
 
 def least(channels: int, *dims: Dim, window: tuple[int, int] = (3, 3)) -> int:
     """Of how many pixels of images of these dims on the chosen tiles are used."""
-    weights = Builder().parameter("w", tensor_type(dtypes.f32, (*window, channels, channels)))
+    weights = weights_of((*window, channels, channels))
     layer = Convolution((1, 1), (1, 1), SAME), weights, (*dims, channels), shape_for(512)
     spec = winograd_for(*layer)
     assert spec is not None
@@ -336,6 +388,17 @@ def test_choices() -> None:
     # Every image of a batch adds tiles that share the weights; one that is not known has one.
     assert chosen(256, 256, 14, batch=8) == 4
     assert chosen(256, 256, 14, batch=symbol("batch")) == 2
+
+
+def test_choices_with_weights_of_the_run() -> None:
+    """Those that few tiles share are not transformed; there is one way for sizes of the run."""
+    assert chosen(64, 64, 32, batch=64, known=False) == 4
+    assert chosen(256, 256, 8, batch=64, known=False) == 4
+    assert chosen(32, 64, 14, (5, 5), batch=64, known=False) == 2
+    assert chosen(256, 256, 14, known=False) == 2
+    assert chosen(512, 512, 7, known=False) is None
+    assert chosen(64, 64, symbol("height"), batch=64, known=False) is None
+    assert chosen(64, 64, 56, (7, 7), batch=64, known=False) is None
 
 
 def test_few_pixels_of_images_whose_size_the_run_knows_are_computed_directly() -> None:

@@ -60,7 +60,7 @@ def conv_algorithms(
     if is_known and is_last and is_pointwise(shape, lowering, weights.dims, rows):
         found.append(ConvAlgorithm(POINTWISE))
     specs: list[WinogradSpec | None] = [None]
-    if is_known and not exact:
+    if not exact:
         chosen = winograd_for(lowering, weights, result, shape)
         others = [s for s, _ in winograd_costs(lowering, weights, result, shape)]
         specs = [chosen, *(s for s in others or specs if s != chosen)]

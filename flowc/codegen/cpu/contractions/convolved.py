@@ -37,6 +37,7 @@ from flowc.codegen.cpu.planar.source import planar_source
 from flowc.codegen.cpu.products.pixel_tiles import pack_pointwise, pixel_shape
 from flowc.codegen.cpu.products.pointwise import pointwise_source, rows_together
 from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.winograd.run_weights import transform_source, transformed_elements
 from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, PackedConstant
 from flowc.codegen.packed import Packed
@@ -103,7 +104,8 @@ class Convolved:
         if algorithm.name == DEPTHWISE:
             return (self._depthwise(),)
         if known is None:
-            return self._of_weights_of_the_run()
+            spec = algorithm.winograd
+            return self._of_weights_of_the_run() if spec is None else self._transformed(spec)
         if algorithm.name == TRANSPOSED:
             return (self._transposed(),)
         if algorithm.planar is not None:
@@ -232,6 +234,18 @@ class Convolved:
         source = winograd_source(spec, seen, self.finish.hook, extra=self.finish.extra)
         packed = self._packed(pack_winograd_weights, spec)
         return self._launch(source, packed, self._of_groups())
+
+    def _transformed(self, spec: WinogradSpec) -> tuple[Launch, ...]:
+        """The weights are transformed first."""
+        *window, channels, n = self.weights.dims
+        seen = product(window[:-2]) * channels
+        workspace = transformed_elements(spec, seen, n) * self.shape.dtype.size + ALIGNMENT
+        operands: dict[str, Operand] = {"weights": self.weights, "packed": WORKSPACE}
+        ints: dict[str, Dim] = {"kernel_d": product(window[:-2]), "channels": channels, "n": n}
+        first = launch_of(self.node, transform_source(spec), operands, ints, None, workspace)
+        assert isinstance(seen, int)
+        source = winograd_source(spec, seen, self.finish.hook, extra=self.finish.extra)
+        return first, self._launch(source, WORKSPACE, self._of_groups(), workspace)
 
     def _of_weights_of_the_run(self) -> tuple[Launch, ...]:
         groups, n = self.lowering.groups, self.result[-1]

@@ -1,7 +1,7 @@
 """Which convolutions are computed by Winograd's algorithm, and with tiles of how many outputs.
 
-In: a convolution whose weights are known, and the register tile of its target. Out: the
-`WinogradSpec`s that it has, with their costs; None: computed directly. The number of images counts
+In: a convolution, and the register tile of its target. Out: the `WinogradSpec`s that it has, with
+their costs; None: computed directly. The number of images counts
 as the least that it may be where it is not known, so what is chosen is as fast as the direct way
 whatever it turns out to be. Of a height or a width that only the run knows, what is chosen is for
 images as they usually are, and `least_pixels` says for how few the direct way is as fast.
@@ -45,6 +45,7 @@ STRIDED_OUTPUTS = {(3, 3): ((2, 2),), (4, 4): ((3, 3),), (5, 5): ((2, 2),)}
 MOST_SCRATCH = 2 << 20  # elements of a task of many sections: 8 MB
 WEIGHTS = 2  # elements that are multiplied and added while a byte of weights comes from caches
 OF_MEMORY = 4  # the same of weights that no cache has
+TRANSFORMED = 4  # multiply-adds that take as long as it takes to make a weight of a position
 FINER = 12  # of a number of pixels, the part by which the next one that is looked at is less
 GAIN = 0.85  # of the cost of a simpler way, at most
 USUAL = 1024  # pixels of an image or a sequence whose size only the run knows
@@ -58,7 +59,10 @@ def winograd_for(
     result: tuple[Dim, ...],
     shape: TileShape,
 ) -> WinogradSpec | None:
-    """The one to take. `result`: the logical dims of the output."""
+    """The one to take. `result`: the logical dims of the output. Weights of the run have tiles for
+    sizes that are known."""
+    if weights.constant is None and not all(isinstance(d, int) for d in result[-3:-1]):
+        return None
     chosen = _least(winograd_costs(lowering, weights, _of_side(result, _usual(result)), shape))
     return chosen[0][0] if chosen else None
 
@@ -154,6 +158,7 @@ def _ways(
     batch = prod(d for d in images if isinstance(d, int))
     taps, pixels = kernel_h * kernel_w, batch * height * width
     direct = channels * n * (pixels * taps / shape.lanes + _reading(taps, shape, per_byte))
+    is_known = weights.constant is not None
     of_window: list[Way] = [(None, direct)]
     of_sections: list[Way] = []
     for winograd, sections in tiles_of:
@@ -161,12 +166,14 @@ def _ways(
             map(_tiles, (height, width), lowering.dilations[-2:], winograd.outputs)
         )
         spec = WinogradSpec(tile, winograd, sections)
-        way = (
-            spec,
-            _cost(spec, tiles, (channels, n), _reading(spec.winograd.positions, shape, per_byte)),
-        )
+        reading = _reading(spec.winograd.positions, shape, per_byte)
+        if not is_known:
+            reading += winograd.positions * TRANSFORMED / shape.lanes
+        way = (spec, _cost(spec, tiles, (channels, n), reading))
         if sections == (1, 1):
             of_window.append(way)
+        elif not is_known:
+            continue
         elif spec.scratch_elements(spec.sections_in_all * channels) <= MOST_SCRATCH:
             of_sections.append(way)
     return of_window, of_sections

@@ -122,6 +122,17 @@ class WinogradAxis:
             found += [_plus(b, *shared, factor) for factor in (a, -a)]
         return [*found, _sum(b, infinity, d)]
 
+    def emit_weights(self, b: ir.IRBuilder, taps: Sequence[Value]) -> list[Value]:
+        """The values at all positions of a window's weights along the axis."""
+        found: list[Value] = []
+        for row in self.weight_matrix:
+            total: Value | None = None
+            for factor, tap in zip(row, taps):
+                if factor:
+                    total = _plus(b, total, tap, Fraction(float(factor)))
+            found.append(total)
+        return found
+
     def emit_output(self, b: ir.IRBuilder, products: Sequence[Value]) -> list[Value]:
         """The outputs along the axis, of the products at all positions."""
         if self.stride > 1:
@@ -205,6 +216,11 @@ class Winograd:
         """The values at all positions of a tile, whose elements are given by column."""
         done = [self.h.emit_input(b, column) for column in columns]
         return [value for row in zip(*done) for value in self.w.emit_input(b, row)]
+
+    def emit_weights(self, b: ir.IRBuilder, columns: Sequence[Sequence[Value]]) -> list[Value]:
+        """The weights at all positions, of a window's, which are given by column."""
+        done = [self.h.emit_weights(b, column) for column in columns]
+        return [value for row in zip(*done) for value in self.w.emit_weights(b, row)]
 
     def emit_output(self, b: ir.IRBuilder, columns: Sequence[Sequence[Value]]) -> list[Value]:
         """The outputs of a tile, of its products, which are given by column of positions."""
