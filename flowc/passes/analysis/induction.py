@@ -49,7 +49,8 @@ class KnownContents:
 
     def number(self, value: Value) -> Dim | None:
         """An integer scalar as a size."""
-        found = self.of(value) if value.type.rank == 0 else None
+        whole = value.type.rank == 0 and value.type.dtype.is_integer
+        found = self.of(value) if whole else None
         return None if found is None else as_dim(found.reshape(-1)[0])
 
 
@@ -65,7 +66,7 @@ def induction_at(loop: Node, k: int, known: KnownContents) -> Induction | None:
     if made.op.name == "sub" and made.inputs[0] is not own:
         return None
     other = made.inputs[1] if made.inputs[0] is own else made.inputs[0]
-    if other.constant is None or own.type.rank or not own.type.dtype.is_integer:
+    if other.constant is None:
         return None
     step = int(other.constant) * (1 if made.op.name == "add" else -1)
     return Induction(start, step) if step else None

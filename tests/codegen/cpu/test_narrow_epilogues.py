@@ -55,7 +55,7 @@ def reversed_columns(b: Any, biased: Any, rest: Any, _: Any) -> Any:
     return b.add(biased, b.reverse(rest, b.const(np.array([1], np.int32))))
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3, 5, 7, 8, 12, 16, 17, 24, 31, 33, 40])
+@pytest.mark.parametrize("columns", [0, 1, 2, 3, 5, 7, 8, 12, 16, 17, 24, 31, 33, 40])
 def test_every_number_of_rows(columns: int) -> None:
     weights = RANDOM.normal(size=(K, columns)).astype(np.float32)
     bias = RANDOM.normal(size=columns).astype(np.float32)

@@ -140,7 +140,7 @@ def _rows_together(columns: int, lanes: int, is_dear: bool) -> int:
 def _can_repeat(body: Computation, inner: Node, inputs: Sequence[Value], columns: int) -> bool:
     """Whether several rows may be one: what differs between columns is known, and is repeated for
     them. Else what is done with an element needs its column."""
-    if columns == 1 or any(isinstance(node.lowering, View) for node in body.nodes):
+    if columns < 2 or any(isinstance(node.lowering, View) for node in body.nodes):
         return False
     # What the product reads may be read beside it, too.
     read = {v for node in body.nodes if node is not inner for v in node.inputs}
