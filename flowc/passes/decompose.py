@@ -80,6 +80,7 @@ FEW_CHANNELS = 16  # that fill no vector: a kernel that writes pixel by pixel is
 MANY_CHANNELS = 64  # with more, what it writes counts for little
 WRITTEN = 2000  # multiplications that take as long as it takes to write a pixel
 WINOGRAD_WINDOWS = ((2, 2), (3, 3))
+VECTOR_CHANNELS = 8  # with more, what is read for one place of a window fills vectors
 WHOLE_CHANNELS = 8  # and multiples of it fill vectors, or half ones
 MANY_PIXELS = 14 * 14  # share weights that are transformed
 
@@ -243,6 +244,42 @@ def _repeated_channels(m: Match) -> Value:
     return b.emit(op_named("convolution"), (image, weights), attrs).output
 
 
+def _is_of_whole_rows(m: Match) -> bool:
+    """Whether a window over an image of few channels meets all of a row and nothing else, as over
+    words whose vectors are the rows."""
+    lowering = m.node.lowering
+    assert isinstance(lowering, Convolution)
+    if lowering.transposed or lowering.groups != 1 or len(lowering.strides) != 2:
+        return False
+    (*_, width, channels), (_, taps, _, _) = (v.dims for v in m.node.inputs)
+    few = isinstance(channels, int) and channels < VECTOR_CHANNELS
+    covers = width == taps != 1 and lowering.pad[1] == (0, 0) and lowering.dilations[1] == 1
+    return few and covers and lowering.layout == CHANNELS_LAST
+
+
+def _convolution_of_whole_rows(m: Match) -> Value:
+    """One column, whose channels are whole rows of the image: the window reads them where they
+    stand."""
+    b, node = m.b, m.node
+    lowering = node.lowering
+    assert isinstance(lowering, Convolution)
+    x, weights = node.inputs
+    *rows, width, channels = x.dims
+    height, _, _, outputs = weights.dims
+    attrs = {
+        "strides": (lowering.strides[0], 1),
+        "dilations": lowering.dilations,
+        "pad": lowering.pad,
+        "groups": 1,
+        "result": node.output.dims,
+        "dtype": node.output.type.dtype,
+        "label": node.op.name,
+    }
+    image = b.reshape(x, (*rows, 1, width * channels))
+    column = b.reshape(weights, (height, 1, width * channels, outputs))
+    return b.emit(op_named("convolution"), (image, column), attrs).output
+
+
 def _is_complex(m: Match) -> bool:
     return m.node.output.type.dtype.is_complex
 
@@ -292,6 +329,7 @@ RULES = (
     PHASES_FOR_WINOGRAD,
     Rewrite("plain_convolution", CONVOLUTION, _plain_convolution, _is_plain),
     REPEAT_CHANNELS,
+    Rewrite("whole_rows", CONVOLUTION, _convolution_of_whole_rows, _is_of_whole_rows),
     Rewrite("split_complex_product", PRODUCT, _real_products, _is_complex),
     Rewrite("repeat_batches", PRODUCT, _whole_batches),
 )

@@ -8,13 +8,16 @@ order, does not depend on how columns are shared out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import starmap
 from typing import cast
 
 from flowc.codegen.kernels.builder import (
     LOCAL,
     NestBuilder,
+    compare,
+    either,
     int_name,
     int_number,
     int_op,
@@ -26,7 +29,7 @@ from flowc.codegen.kernels.cluster import (
 )
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.nest import Carve, Index, Load, Name, Scalar
+from flowc.codegen.kernels.nest import FOLD, Apply, Carve, Index, Literal, Load, Name, Scalar
 from flowc.codegen.kernels.pointwise import split_flat
 from flowc.codegen.kernels.reducing import Reducing, full_index
 from flowc.codegen.kernels.row_folds import RowFolds
@@ -158,9 +161,14 @@ class _ByColumns:
         sums = _of_runs(r, self.kinds, self._index(row), product(self.run)) if self.run else {}
         for i, n in enumerate(r.reductions):
             x = sums.get(n)
-            if x is None:
-                x = _sum_of(r, n, [r.prepared(n, self._index(row + k)) for k in range(count)])
-            self._join(f"a{i}", n, x)
+            if x is not None:
+                self._join(f"a{i}", n, x)
+                continue
+            elements = [r.prepared(n, self._index(row + k)) for k in range(count)]
+            if count > 1 and r.looks_for_nan(n, self.kinds[n]):
+                self._join_extreme(f"a{i}", n, elements)
+            else:
+                self._join(f"a{i}", n, _total_of(r, n, elements))
 
     def _index(self, row: Dim) -> tuple[Dim, ...]:
         """That of an element of a row, and of the run behind it, by `k`."""
@@ -179,7 +187,20 @@ class _ByColumns:
         """Combines a total with what is computed, or with another one in memory."""
         before = self.nest.let(Load(total, self.place, self.kinds[n]))
         found = self.nest.let(x) if isinstance(x, Load) else x
-        self.nest.store(total, self.place, self.nest.let(self.r.combine(n, before, found)))
+        joined = self.r.combine(n, before, found, in_one_order=True)
+        self.nest.store(total, self.place, self.nest.let(joined))
+
+    def _join_extreme(self, total: str, n: Node, elements: Sequence[Scalar]) -> None:
+        """The largest or smallest of a total and some elements: of numbers first, and NaN where one
+        of them is, for which a comparison looks at two at once."""
+        nest, dtype = self.nest, self.kinds[n]
+        among = [nest.let(Load(total, self.place, dtype)), *elements]
+        faults = [nest.let(compare("ne", x, x)) for x in among]
+        fault = _in_pairs(faults, lambda x, y: nest.let(either(x, y)))
+        how = f"{FOLD}{self.r.lowerings[n].combine}_number"
+        number = _in_pairs(among, lambda x, y: nest.let(Apply(how, (x, y), dtype)))
+        chosen = Apply("select", (fault, Literal("nan", dtype), number), dtype)
+        nest.store(total, self.place, nest.let(chosen))
 
     def _finish(self, columns: tuple[Index, Index]) -> None:
         """What the cluster makes of the totals, column by column."""
@@ -223,11 +244,16 @@ def _of_runs(
     return {**parts}
 
 
-def _sum_of(r: Reducing, n: Node, elements: Sequence[Scalar]) -> Scalar:
+def _total_of(r: Reducing, n: Node, elements: Sequence[Scalar]) -> Scalar:
+    return _in_pairs(elements, lambda x, y: r.c.nest.let(r.combine(n, x, y, in_one_order=True)))
+
+
+def _in_pairs(elements: Sequence[Scalar], join: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
     """Neighbours first, then what is made of them."""
     found = list(elements)
     while len(found) > 1:
-        found = [r.c.nest.let(r.combine(n, *pair)) for pair in zip(found[::2], found[1::2])]
+        pairs = zip(found[::2], found[1::2])
+        found = [*starmap(join, pairs), *found[len(found) & ~1 :]]
     return found[0]
 
 

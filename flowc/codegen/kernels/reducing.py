@@ -30,6 +30,7 @@ from flowc.ir.scalar import compute_dtype
 from flowc.ir.scalar_body import ScalarBody
 from flowc.ir.types import Dims
 
+EXTREMES = ("max", "min")
 _NEUTRAL = {"add": 0, "mul": 1, "and": True, "or": False}
 
 
@@ -112,9 +113,19 @@ class Reducing:
         flat = row_major(tuple(self.full[d] for d in self.kept), kept_index)
         return unravel(flat, value.dims)
 
-    def combine(self, node: Node, total: Scalar, x: Scalar) -> Apply:
-        """The running total with one more element."""
-        return Apply(f"{FOLD}{self.lowerings[node].combine}", (total, x), x.dtype)
+    def combine(self, node: Node, total: Scalar, x: Scalar, *, in_one_order: bool = False) -> Apply:
+        """The running total with one more element. `in_one_order`: elements meet in the same order
+        for each result, however the work is shared out, so that of zeros of both signs it may be
+        either that is the largest."""
+        how = self.lowerings[node].combine
+        if in_one_order and how in EXTREMES:
+            how += "_either"
+        return Apply(f"{FOLD}{how}", (total, x), x.dtype)
+
+    def looks_for_nan(self, node: Node, dtype: DType) -> bool:
+        """Whether NaN is looked for beside the largest or smallest of elements of a dtype."""
+        is_extreme = self.lowerings[node].combine in EXTREMES and dtype.is_floating
+        return is_extreme and self.lanes == 1 and self.choices.nan_masks is not None
 
     def first_lane(self) -> AbstractContextManager[None]:
         """Statements that one lane does for all."""

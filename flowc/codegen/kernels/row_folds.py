@@ -15,13 +15,11 @@ from collections.abc import Mapping
 from flowc import dtypes
 from flowc.codegen.kernels.builder import INLINE_SIZES, compare
 from flowc.codegen.kernels.nest import FOLD, Apply, Literal, Name, Scalar
-from flowc.codegen.kernels.reducing import Reducing
+from flowc.codegen.kernels.reducing import EXTREMES, Reducing
 from flowc.codegen.kernels.scalars import TRUE
 from flowc.dtypes import DType
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
-
-EXTREMES = ("max", "min")
 
 
 class RowFolds:
@@ -40,9 +38,7 @@ class RowFolds:
                 self._seen[n] = r.c.nest.declare(f"watch_{total.name}", first)
 
     def _is_watched(self, n: Node, kind: DType) -> bool:
-        r = self._r
-        is_extreme = r.lowerings[n].combine in EXTREMES and kind.is_floating
-        return is_extreme and self._in_one_order and r.lanes == 1 and self._masks is not None
+        return self._in_one_order and self._r.looks_for_nan(n, kind)
 
     def join(self, n: Node, total: Name, x: Scalar) -> None:
         """The total, or that of a part, with an element, or the total of a part."""

@@ -313,7 +313,7 @@ class _RowsInLanes:
             x = r.prepared(n, index)
             name = self._total("a", n)
             before = nest.let(Load(name, _IN_BLOCK, r.accumulator_dtype(n)))
-            nest.store(name, _IN_BLOCK, nest.let(r.combine(n, before, x)))
+            nest.store(name, _IN_BLOCK, nest.let(r.combine(n, before, x, in_one_order=True)))
         for value in storing:
             if value not in self.cached:
                 nest.store(self.places[value], self.in_column, c.element(value, index))

@@ -24,7 +24,6 @@ from flowc.ops.nn.convolution_window import (
     check_attrs,
     check_fit,
     check_rank,
-    covers_last_axis,
     sliding_window,
 )
 from flowc.ops.nn.through_channels_last import in_channels_last, is_last
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from flowc.ir.computation import Node, Value
 
 # -- Conv2D, Conv3D
-
-FEW_CHANNELS = 8  # of more of them, what is read for one place of a window fills vectors
 
 
 def count_groups(c: Inference, channels: Dim, filter_channels: Dim, outputs: Dim) -> int:
@@ -95,22 +92,7 @@ def _lower_conv(node: Node) -> Convolution | Decompose:
     known = isinstance(x[-1], int) and isinstance(w[-2], int)
     groups = x[-1] // w[-2] if known else 1
     assert isinstance(groups, int)
-    few = isinstance(x[-1], int) and x[-1] < FEW_CHANNELS
-    if few and groups == 1 and len(x) == 4 and covers_last_axis(x[1:-1], geometry):
-        return Decompose(_of_whole_rows)
     return Convolution(geometry.strides, geometry.dilations, geometry.pad, groups)
-
-
-def _of_whole_rows(b: Builder, node: Node) -> Value:
-    """One column, whose channels are whole rows of the image: a window over the vectors of words
-    reads them where they stand."""
-    x, w = node.inputs
-    *rows, width, channels = x.dims
-    height, _, _, outputs = w.dims
-    attrs = {k: v for k, v in node.attrs.items() if k != "T"}
-    attrs["strides"] = (*attrs["strides"][:2], 1, 1)
-    x = b.reshape(x, (*rows, 1, width * channels))
-    return b.conv2d(x, b.reshape(w, (height, 1, width * channels, outputs)), **attrs)
 
 
 def convolution_array(input: np.ndarray, filter: np.ndarray, **attrs: Any) -> np.ndarray:

@@ -257,6 +257,33 @@ def test_the_largest_of_a_row_is_looked_for_among_numbers(dtype: dtypes.DType, t
     np.testing.assert_array_equal(smallest, [np.nan] * 4 + [-np.inf])
 
 
+@pytest.mark.parametrize("target", ["native", "x86-64-v2"])
+@pytest.mark.parametrize("dtype", [dtypes.f32, dtypes.f64, dtypes.bf16])
+def test_the_largest_of_a_column_is_looked_for_among_numbers(
+    dtype: dtypes.DType, target: str
+) -> None:
+    """Also where a total is NaN of the rows before: a NaN in the first row, among four that go
+    together, behind the last four, and in the last lane of a vector's rest."""
+    report = Report()
+    b = Builder()
+    x = b.parameter("x", tensor_type(dtype, (3, 23, 77)))
+    axis = np.array([1], np.int32)
+    c = b.build([b.max(x, axis), b.min(x, axis)])
+    spec = spec_of(c, ["x"], ["y", "z"])
+    program = compile_computation(
+        c, Options(target=target), spec, report=report, kernels=kernels_in_memory()
+    )
+    assert "max_number" in "".join(k.source for k in report.stages.kernels.values())
+    given = np.random.default_rng(3).standard_normal((3, 23, 77)).astype(dtype.numpy)
+    given[1, [0, 5, 22, 9], [0, 20, 33, 76]] = np.nan
+    given[2, :, 7] = -np.inf
+    largest, smallest = Executable(program, 1).run([given])
+    wide = given.astype(np.float64)
+    np.testing.assert_array_equal(largest.astype(np.float64), wide.max(1))
+    np.testing.assert_array_equal(smallest.astype(np.float64), wide.min(1))
+    assert np.isnan(wide.max(1)[1, [0, 20, 33, 76]]).all()
+
+
 @pytest.mark.parametrize(
     ("shape", "axes"), [((9, 70, 40), (0, 2)), ((3, 5, 4, 7, 6), (1, 3, 4)), ((2, 3, 2000), (0, 2))]
 )

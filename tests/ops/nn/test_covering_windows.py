@@ -80,3 +80,22 @@ def test_columns_that_a_window_covers_are_channels_forward(
     (y,) = load_executable(c, Options(), spec_of(c, ["x", "w"], ["y"]), threads=1).run(feeds)
     (expected,) = reference_results(c, feeds)
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("sides", [((2, 1), (0, 0)), ((2, 1), (1, 1)), ((0, 0), (1, 0))])
+def test_padding_joins_a_window_that_covers_the_columns(
+    sides: tuple[tuple[int, int], tuple[int, int]], data_format: str
+) -> None:
+    """As in taggers of music, whose spectrogram is padded in time."""
+    b: Any = Builder()
+    (rows, columns), last = sides, data_format == "NHWC"
+    image, window = (2, 9, 6, 1) if last else (2, 1, 9, 6), (3, 6 + sum(columns), 1, 4)
+    x, w = (b.parameter(n, tensor_type("f32", s)) for n, s in (("x", image), ("w", window)))
+    nothing = (0, 0)
+    amounts = (nothing, rows, columns, nothing) if last else (nothing, nothing, rows, columns)
+    padded = b.pad(x, b.const(np.array(amounts, np.int32)))
+    c = b.build([b.conv2d(padded, w, strides=(1,) * 4, padding="VALID", data_format=data_format)])
+    feeds = [RANDOM.normal(size=v.dims).astype(np.float32) for v in (x, w)]
+    (y,) = load_executable(c, Options(), spec_of(c, ["x", "w"], ["y"]), threads=1).run(feeds)
+    np.testing.assert_allclose(y, reference_results(c, feeds)[0], rtol=1e-5, atol=1e-5)
