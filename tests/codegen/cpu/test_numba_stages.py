@@ -98,6 +98,12 @@ def test_what_constants_rule_out_need_not_fit_the_types() -> None:
     assert "define" in kernel_text(kernel)
 
 
+@pytest.mark.parametrize("step", [1, 16, -16])
+def test_a_loop_has_one_counter_that_is_compared_with_its_end(step: int) -> None:
+    text = kernel_text(kernel(f"for j in range(n, end, {step}):\n            y[j] = x[i]"))
+    assert text.count("alloca i64") == text.count("icmp") == 2  # of two loops
+
+
 VARIABLES = """def kernel(x, y, n, begin, end):
     above = x[0]
     total = above
