@@ -17,7 +17,7 @@ PEERS_INSTALLED := $(PEERS_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .PHONY: help demo test fuzz gradients mutants sanitize simt ptxas gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
-	wheels tag clean
+	library wheels tag clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -114,7 +114,10 @@ man: $(DEV_INSTALLED) ## write docs/flowc.1, the page that `man flowc` shows
 reference: $(DEV_INSTALLED) ## write build/reference, pages of all public names with their docstrings
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/pages/reference_pages.py build/reference
 
-wheels: | $(BIN)/python ## wheels of flowc and of flowc-runtime, which needs NumPy alone
+library: $(INSTALLED) ## compile the kernels that models have in common, for this checkout and its wheels
+	$(BIN)/python -c 'from flowc.cache.library_making import main; main()'
+
+wheels: library ## wheels of flowc and of flowc-runtime, which needs NumPy alone
 	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime
 
 tag: ## tag the commit with the version that CHANGELOG.md calls released; nothing is pushed

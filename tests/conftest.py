@@ -44,10 +44,8 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         folder = folder.parent
     folder = folder / "flowc-cache"
     folder.mkdir(mode=0o700, exist_ok=True)
-    before = os.environ.get("FLOWC_CACHE_DIR")
-    os.environ["FLOWC_CACHE_DIR"] = str(folder)
-    yield folder
-    if before is None:
-        del os.environ["FLOWC_CACHE_DIR"]
-    else:
-        os.environ["FLOWC_CACHE_DIR"] = before
+    # Nor is what `make library` may have left in the checkout: some tests count what is compiled.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FLOWC_CACHE_DIR", str(folder))
+        patch.setenv("FLOWC_LIBRARY", "0")
+        yield folder

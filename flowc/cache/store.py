@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flowc.cache.disk import DiskCache
+from flowc.cache.library import ready_made
 from flowc.cache.weight_digests import WeightDigests
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.codegen.forks import keepers
@@ -61,40 +62,48 @@ class KernelCache:
     def objects_of(self, kernel: Kernel, target: Target) -> tuple[bytes, ...]:
         """The objects of a kernel, compiled if they are not known."""
         kept = self.parts_for(target)
-        return self._found(f"{kernel.key}\n{target.key}", lambda: target.objects_of(kernel, kept))
+        return self._found(kernel.key, target, lambda: target.objects_of(kernel, kept))
 
     def choice(self, name: str, make: Callable[[], str]) -> str:
         """What was chosen under a name, or is chosen now."""
-        (data,) = self._found(f"choice {name}", lambda: (make().encode(),))
+        (data,) = self._found(f"choice {name}", None, lambda: (make().encode(),))
         return data.decode()
 
     def parts_for(self, target: Target) -> Kept:
         """The objects of what kernels and programs for a target share."""
-        return lambda name, make: self._part(f"{name}\n{target.key}", make)
+        return lambda name, make: self._part(name, target, make)
 
-    def _part(self, name: str, make: Callable[[], bytes]) -> bytes:
+    def _part(self, name: str, target: Target, make: Callable[[], bytes]) -> bytes:
         """The object of a part that kernels share. Threads that want the same one make it once."""
         mine: Future[bytes] = Future()
+        making = f"{name}\n{target.key}"
         with self._lock:
-            made = self.making.setdefault(name, mine)
+            made = self.making.setdefault(making, mine)
         if made is not mine:
             return made.result()
         try:
-            (data,) = self._found(name, lambda: (make(),))
+            (data,) = self._found(name, target, lambda: (make(),))
             mine.set_result(data)
         except BaseException as error:
             mine.set_exception(error)
             raise
         finally:
-            self.making.pop(name, None)
+            self.making.pop(making, None)
         return data
 
-    def _found(self, name: str, make: Callable[[], tuple[bytes, ...]]) -> tuple[bytes, ...]:
-        """From memory, from disk, or made and stored."""
-        key = digest(f"kernel {name}\n{toolchain()}".encode())
+    def _found(
+        self, name: str, target: Target | None, make: Callable[[], tuple[bytes, ...]]
+    ) -> tuple[bytes, ...]:
+        """From memory, from the package's libraries, from disk, or made and stored. Libraries come
+        before the disk, so that a program does not depend on what was compiled before."""
+        of_target = "" if target is None else target.key
+        key = digest(f"kernel {name}\n{of_target}\n{toolchain()}".encode())
         known = self.objects.get(key)
         if known is not None:
             return known
+        ready = None if target is None else ready_made(name, target.libraries)
+        if ready is not None:
+            return self._keep(key, ready)
         found = self.disk.load(key)
         if found is None:
             found = CompiledProgram(make(), [], ProgramMetadata())

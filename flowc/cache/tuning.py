@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowc.cache.recorded_clusters import lone_cluster
 from flowc.dataclass import dataclass
 from flowc.ir.bodies import nodes_within
-from flowc.ir.computation import Computation, Node, Value, parameter_node
+from flowc.ir.computation import Computation, Node
 from flowc.ir.lowering import Convolution
 from flowc.ir.program_spec import spec_of
 
@@ -73,7 +73,7 @@ def _kind(node: Node) -> str:
 
 def _fastest(node: Node, names: Sequence[str], target: Target, store: KernelCache) -> str:
     """The algorithm that takes the least time, the cost model's first."""
-    alone = _lone_cluster(node)
+    alone = lone_cluster(node, lambda value: value.node)
     (cluster,) = (n for n in alone.nodes if n.op.name == "cluster")
     trials = [_trial(alone, target.with_algorithms({cluster: name}), store) for name in names]
     seconds = measured(trials)
@@ -95,22 +95,6 @@ def measured(trials: Sequence[Trial]) -> list[float]:
             trial.run(trial.feeds)
             found.append(time.thread_time() - start)
     return [min(found) for found in times]
-
-
-def _lone_cluster(node: Node) -> Computation:
-    """A Computation of one cluster. What it reads that is no constant is a parameter."""
-    given: dict[Value, Value] = {}
-    nodes: list[Node] = []
-    for value in node.inputs:
-        if value not in given:
-            is_known = value.constant is not None
-            made = value.node if is_known else parameter_node(f"x{len(given)}", value.type)
-            nodes.append(made)
-            given[value] = made.output
-    inputs = tuple(given[v] for v in node.inputs)
-    cluster = Node(node.op, inputs, MappingProxyType(dict(node.attrs)), node.types, (), node.origin)
-    parameters = tuple(n for n in nodes if n.op.name == "parameter")
-    return Computation(parameters, (*nodes, cluster), cluster.outputs)
 
 
 def _trial(c: Computation, target: Target, store: KernelCache) -> Trial:

@@ -1,4 +1,4 @@
-"""`flowc cache`: what the cache of compiled programs holds, and a way to empty it."""
+"""`flowc cache`: what the cache of compiled programs holds, and ways to empty and to fill it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ SCHEMA = 1
 
 @click.command("cache")
 @click.option("--clear", is_flag=True, help="Remove all entries; programs that run keep theirs.")
+@click.option("--fill", is_flag=True, help="Compile the kernels that many models have in common.")
 @json_option
 @debug_option
-def cache_command(clear: bool, as_json: bool) -> None:
+def cache_command(clear: bool, fill: bool, as_json: bool) -> None:
     """Show where compiled programs are kept, how many, and how much they take.
 
     FLOWC_CACHE_DIR names the folder, FLOWC_CACHE_SIZE limits it, FLOWC_CACHE=0 switches it off.
@@ -25,10 +26,14 @@ def cache_command(clear: bool, as_json: bool) -> None:
     from flowc.files.cache_folder import cache_folder
 
     folder = cache_folder()
-    held = [] if folder is None else entries_of(folder)
-    if clear:
-        for _, _, path in held:
-            path.unlink(missing_ok=True)
+    removed = [] if folder is None or not clear else entries_of(folder)
+    for _, _, path in removed:
+        path.unlink(missing_ok=True)
+    if fill and folder is not None:
+        from flowc.cache.library_making import fill_cache
+
+        fill_cache()
+    held = removed if clear and not fill else [] if folder is None else entries_of(folder)
     found = {
         "schema": SCHEMA,
         "folder": None if folder is None else str(folder),
@@ -43,6 +48,6 @@ def cache_command(clear: bool, as_json: bool) -> None:
     elif folder is None:
         print("the cache is off")
     else:
-        verb = "removed" if clear else "holds"
+        verb = "removed" if clear and not fill else "holds"
         limit = f", of {found['limit']:,} at most" if found["limit"] else ""
         print(f"{folder}: {verb} {len(held):,} entries, {found['bytes']:,} bytes{limit}")

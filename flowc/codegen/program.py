@@ -167,7 +167,7 @@ def compile_program(
             if not keeps_values:
                 pending.append(threads.submit(compile_kernel, kernel))
 
-    with _threads() as threads:
+    with compiling_threads() as threads:
         if runtime is None:
             runtime = threads.submit(native_object, target.processor, made_anew).result
         on_device = target.on_device(c)
@@ -242,7 +242,7 @@ def _with_device(metadata: ProgramMetadata, plan: Plan, named: Iterable[Node]) -
     return replace(metadata, has_device=True, crossing=crossing_places(plan), on_device=names)
 
 
-def _threads() -> WorkerThreads:
+def compiling_threads() -> WorkerThreads:
     """Threads that compile. Numba holds the interpreter and LLVM does not: while LLVM compiles some
     kernels, Numba reads the next, which takes about a third of the time that LLVM then needs. What
     ends the compilation early, as a signal does, waits for none: each ends with the kernel it is

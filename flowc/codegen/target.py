@@ -42,6 +42,11 @@ class Target(Protocol):
         ...
 
     @property
+    def libraries(self) -> tuple[str, ...]:
+        """The targets whose objects, in libraries that come with the package, serve for it."""
+        ...
+
+    @property
     def choices(self) -> LoopChoices:
         """What loop nests are made for it."""
         ...

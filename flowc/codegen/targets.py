@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from flowc.codegen.cpu.target import LEVELS, cpu_target
+from flowc.codegen.cpu.target import LEVELS, LIBRARY_LEVELS, cpu_target, tuned_targets
 from flowc.codegen.target import Target
 from flowc.errors import UsageError, did_you_mean
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from flowc.ir.lowering import Lowering
 
 CPUS = ("native", *LEVELS)
+LIBRARIES = tuple(LIBRARY_LEVELS)  # the targets that the package has libraries of kernels for
 GPU = "cuda"
 TF32 = "tf32"
 SIMT = "simt"  # device code as code of the host, for tests with a driver that runs it
@@ -50,6 +51,11 @@ def target_named(name: str, exact: bool = False) -> Target:
         hint = did_you_mean(name, NAMES) or f"one of {', '.join(NAMES)}"
         raise UsageError(f"unknown target {name!r}", hint=hint)
     return _gpu(name, [p for p in parts.split(",") if p], exact)
+
+
+def library_targets(name: str) -> tuple[Target, ...]:
+    """The target of a library, as LLVM would tune it for one processor and for another."""
+    return tuned_targets(name)
 
 
 def processor_peaks(threads: int) -> Peaks:

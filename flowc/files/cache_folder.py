@@ -33,9 +33,13 @@ def digest(data: bytes) -> str:
 def toolchain() -> str:
     """The versions that object code depends on; flowc's own files count too, so that an edit
     without a new version number never meets code from before it."""
-    found = [f"flowc {FLOWC_VERSION} {code_stamp(package_folders())}"]
-    found += [f"{package} {_installed_version(package)}" for package in ("numba", "llvmlite")]
-    return ", ".join(found)
+    return f"flowc {FLOWC_VERSION} {code_stamp(package_folders())}, {versions()}"
+
+
+@cache
+def versions() -> str:
+    """Those of the packages that make code, beside flowc's own."""
+    return ", ".join(f"{name} {_installed_version(name)}" for name in ("numba", "llvmlite"))
 
 
 def _installed_version(package: str) -> str:
@@ -81,9 +85,14 @@ def _stamps(name: str, folder: str) -> Iterator[str]:
                 yield from _stamps(f"{name}/{entry.name}", entry.path)
 
 
+def is_off(variable: str) -> bool:
+    """Whether the environment switches something off."""
+    return os.environ.get(variable, "1").lower() in ("0", "off", "no", "false")
+
+
 def cache_folder() -> Path | None:
     """The folder of the disk cache, or None where there is to be none."""
-    if os.environ.get("FLOWC_CACHE", "1").lower() in ("0", "off", "no", "false"):
+    if is_off("FLOWC_CACHE"):
         return None
     chosen = os.environ.get("FLOWC_CACHE_DIR")
     if chosen:

@@ -49,6 +49,16 @@ class CpuTarget:
         return f"{p.triple}/{p.cpu}/{p.features}/{self.vector_bits}{'/exact' * self.exact}"
 
     @property
+    def libraries(self) -> tuple[str, ...]:
+        """The level that is as wide, if this CPU has all that the level's have."""
+        level = _LEVEL_OF.get(self.vector_bits)
+        if level is None or not self.has_fma or self.processor.triple != _TRIPLE:
+            return ()
+        here = set(self.processor.features.split(","))
+        serves = self.processor.cpu == level or here >= {f"+{f}" for f in LIBRARY_LEVELS[level]}
+        return (level,) if serves else ()
+
+    @property
     def choices(self) -> LoopChoices:
         return MASK_CHOICES if self.vector_bits == 512 else CPU_CHOICES
 
@@ -170,11 +180,18 @@ def _c_call_text(kernel: Kernel) -> str:
     return kernel.source.replace(f'@"{kernel.entry}"(', f"@{kernel.key}(")
 
 
+_TRIPLE = "x86_64-unknown-linux-gnu"
 LEVELS = {
     "x86-64-v2": (128, False, 16),
     "x86-64-v3": (256, True, 16),
     "x86-64-v4": (512, True, 32),
 }
+# The levels that there are libraries for, by the width of vectors, and what LLVM uses of them.
+_LEVEL_OF = {256: "x86-64-v3", 512: "x86-64-v4"}
+_V2 = ("cx16", "popcnt", "sahf", "crc32", "sse3", "ssse3", "sse4.1", "sse4.2")
+_V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+_V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+LIBRARY_LEVELS = {"x86-64-v3": _V3, "x86-64-v4": _V4}
 
 
 def cpu_target(name: str, exact: bool = False) -> CpuTarget:
@@ -183,8 +200,19 @@ def cpu_target(name: str, exact: bool = False) -> CpuTarget:
         return _native(exact)
     bits, fma, registers = LEVELS[name]
     features = "-prefer-256-bit" if bits == 512 else ""
-    processor = Processor("x86_64-unknown-linux-gnu", name, features)
+    processor = Processor(_TRIPLE, name, features)
     return CpuTarget(processor, bits, fma, registers, exact)
+
+
+def tuned_targets(level: str) -> tuple[CpuTarget, ...]:
+    """The targets of a level for processors whose gathers are fast, and for those where a load of
+    each element is faster. What is the same for both serves any."""
+    target = cpu_target(level)
+    found = target.processor
+    return tuple(
+        replace(target, processor=replace(found, features=f"{found.features},{f}".lstrip(",")))
+        for f in ("+fast-gather", "+prefer-no-gather")
+    )
 
 
 def _native(exact: bool) -> CpuTarget:

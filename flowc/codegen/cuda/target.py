@@ -57,6 +57,10 @@ class CudaTarget:
         return self.host.processor
 
     @property
+    def libraries(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def choices(self) -> LoopChoices:
         return DEVICE_CHOICES
 

@@ -1,0 +1,153 @@
+"""Records the clusters that models of several families have in common, whose kernels the package's
+library has: `record_clusters.py CASES`, where CASES is the folder that `peers/prepare.py` filled.
+
+Out: `flowc/cache/recorded_clusters.txt`. Of each network and model its program is made up to its
+kernels, for both levels that there are libraries for. A kernel that two families use, at least, is
+wanted; each is had by the smallest cluster that gives it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FAMILIES = 2  # that use a kernel, at least
+TARGETS = ("x86-64-v3", "x86-64-v4")
+Found = dict[str, list[str]]  # the kernels of clusters, by their texts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("cases", type=Path)
+    parser.add_argument("--keep", type=Path, help="a folder of what was found of each case before")
+    parser.add_argument("--case", type=Path, help="what this case has alone, as JSON")
+    options = parser.parse_args()
+    if options.case:
+        print(json.dumps(clusters_of(options.case)))
+        return
+    found = {case.name: _of_case(case, options.keep) for case in _models(options.cases)}
+    from flowc.cache.recorded_clusters import RECORDED
+
+    texts = chosen(found, wanted_kernels(found))
+    RECORDED.write_text("\n\n".join(texts) + "\n")
+    print(f"{len(found)} models, {len(texts)} clusters: {RECORDED}")
+
+
+def _models(cases: Path) -> list[Path]:
+    """The networks and models among the cases: single layers have `-` and sizes in their names."""
+    folders = sorted(p.parent for p in cases.glob("*/case.json"))
+    return [f for f in folders if (f / "wide.npz").exists()]
+
+
+def _of_case(case: Path, keep: Path | None) -> Found:
+    """In a process of its own, as each model takes much memory."""
+    kept = None if keep is None else keep / f"{case.name}.json"
+    if kept is not None and kept.exists():
+        return json.loads(kept.read_text())
+    command = [sys.executable, __file__, str(case.parent), "--case", str(case)]
+    with tempfile.TemporaryDirectory() as cache:
+        done = subprocess.run(
+            command, env={**os.environ, "FLOWC_CACHE_DIR": cache}, capture_output=True, text=True
+        )
+    if done.returncode:
+        print(f"{case.name}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        return {}
+    found = json.loads(done.stdout)
+    print(f"{case.name}: {len(found)} clusters", file=sys.stderr)
+    if kept is not None:
+        kept.write_text(json.dumps(found))
+    return found
+
+
+class _Stopped(BaseException):
+    """Ends a compilation whose kernels are known."""
+
+
+def clusters_of(case: Path) -> Found:
+    """The clusters of the first program of a case that give the same kernels by themselves."""
+    import flowc.codegen.program as program
+    from flowc.cache.recorded_clusters import cluster_of, kernels_of, text_of
+    from flowc.codegen.targets import target_named
+    from flowc.importer import load_graph
+    from flowc.ir.bodies import nodes_within
+    from flowc.ir.computation import Computation
+    from flowc.ir.verifier import verify
+    from flowc.run.session import Session
+
+    found: Found = {}
+    make = program.launches_of
+
+    def noted(c: Computation, *_: Any, **__: Any) -> Any:
+        program.launches_of = make
+        nodes = [n for top in c.nodes for n in nodes_within(top) if n.op.name == "cluster"]
+        used = {k for name in TARGETS for k in kernels_of(c, target_named(name))}
+        for node in nodes:
+            try:
+                text = text_of(node)
+                lone = cluster_of(text)
+                verify(lone, "text", lowered=True)
+                keys = {k for name in TARGETS for k in kernels_of(lone, target_named(name))}
+            except Exception as error:  # sizes that only the whole program knows
+                print(f"{case.name} {node.name}: {error}", file=sys.stderr)
+                continue
+            found[text] = sorted(keys & used)
+        given = set().union(*found.values())
+        print(f"{case.name}: {len(given)} of {len(used)} kernels", file=sys.stderr)
+        raise _Stopped
+
+    program.launches_of = noted
+    names = json.loads((case / "case.json").read_text())
+    data = np.load(case / "case.npz", allow_pickle=True)
+    feeds = {name: data[f"in_{i}"] for i, name in enumerate(names["feeds"])}
+    with suppress(_Stopped):
+        Session(graph=load_graph(case / "graph.pb")).run(names["fetches"], feeds)
+    return found
+
+
+def family(case: str) -> str:
+    """What a model is one of: the first word of its name that tells it from others."""
+    words = case.lower().replace("-", "_").split("_")
+    word = next(w for w in words if w not in ("human", "std", "nsfwjs"))
+    return word.rstrip("0123456789")[:8]
+
+
+def wanted_kernels(found: Mapping[str, Found]) -> set[str]:
+    """Those that several families use."""
+    users: dict[str, set[str]] = defaultdict(set)
+    for case, clusters in found.items():
+        for keys in clusters.values():
+            for key in keys:
+                users[key].add(family(case))
+    return {key for key, families in users.items() if len(families) >= FAMILIES}
+
+
+def chosen(found: Mapping[str, Found], wanted: Collection[str]) -> list[str]:
+    """Clusters that give all wanted kernels: by turns that which gives most, of these that with
+    the shortest text."""
+    clusters = {text: set(keys) for of_case in found.values() for text, keys in of_case.items()}
+    left, texts = set(wanted), []
+    while left:
+        best = max(clusters, key=lambda t: (len(clusters[t] & left), -len(t), t))
+        texts.append(best)
+        left -= clusters.pop(best)
+    return sorted(texts, key=_order)
+
+
+def _order(text: str) -> tuple[Iterable[str], str]:
+    kind = text.partition("{kind='")[2].partition("'")[0]
+    return kind, text
+
+
+if __name__ == "__main__":
+    main()
