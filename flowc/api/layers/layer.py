@@ -61,7 +61,7 @@ class Layer:
         self._dtype = None if dtype is None else dtypes.as_dtype(dtype)
         self._activity_regularizer = activity_regularizer
         self._reuse = _reuse
-        self._base_name = name or _snake_case(type(self).__name__)
+        self._base_name = name or scope_name(type(self).__name__)
         self._name = name or _numbered(self._base_name)
         self._scope: VariableScope | None = None
         self._trained: list[Any] = []
@@ -364,7 +364,7 @@ def as_function(kind: type[Layer], *between: str) -> Callable[..., Any]:
         return kind(**given, **sharing).apply(inputs, **call)
 
     doc = f"{kind.__doc__}\n\nMakes a `{kind.__name__}` and calls it with `inputs`."
-    made = named(function, _snake_case(kind.__name__), doc)
+    made = named(function, scope_name(kind.__name__), doc)
     made.__signature__ = signature
     return made
 
@@ -406,8 +406,9 @@ def _listed(values: Any) -> list[Any]:
     return [value for value in found if value is not None]
 
 
-def _snake_case(name: str) -> str:
-    """`Conv2DTranspose` -> `conv2d_transpose`, as TensorFlow spells it."""
+def scope_name(name: str) -> str:
+    """The scope of a layer or cell without a name, from its class: `conv2d_transpose` of
+    `Conv2DTranspose`, as TensorFlow spells it."""
     split = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     found = re.sub(r"([a-z])([A-Z])", r"\1_\2", split).lower()
     return f"private{found}" if found.startswith("_") else found

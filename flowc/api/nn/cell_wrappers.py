@@ -210,7 +210,6 @@ class LSTMCell(RNNCell):
     inputs that are not [batch, depth] and a state of another form.
     """
 
-    default_name = "lstm_cell"
     input_spec = InputSpec(ndim=2)
 
     def __init__(

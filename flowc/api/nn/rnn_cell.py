@@ -18,6 +18,7 @@ from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
 from flowc.api.framework.scopes import name_scope
 from flowc.api.layers.input_spec import InputSpec
+from flowc.api.layers.layer import scope_name
 from flowc.api.math.elementwise import add, multiply, sigmoid
 from flowc.api.math.reductions import matmul
 from flowc.api.nn.activations import tanh
@@ -40,6 +41,10 @@ class RNNCell:
 
     default_name = "rnn_cell"
     input_spec = InputSpec()
+
+    def __init_subclass__(cls) -> None:
+        """The scope of a cell without a name is called as its class, also of a program's own."""
+        cls.default_name = scope_name(cls.__name__)
 
     def __init__(self, name: str | None = None, reuse: bool | None = None, dtype: Any = None):
         self._name = name
@@ -80,7 +85,7 @@ class RNNCell:
                 self.build(depth, self._dtype or inputs.dtype)
                 return self.call(inputs, state)
         with (
-            variable_scope(self._scope, auxiliary_name_scope=False),
+            variable_scope(self._scope, reuse=True, auxiliary_name_scope=False),
             name_scope(self._scope.name.split("/")[-1]),
         ):
             return self.call(inputs, state)
@@ -171,8 +176,6 @@ class BasicRNNCell(_Units):
     """output = state = activation(W [input, state] + b), of [batch, num_units]. Calling it raises
     `ValueError` for inputs that are not [batch, depth]."""
 
-    default_name = "basic_rnn_cell"
-
     def build(self, depth: int, dtype: Any) -> None:
         self._weights = self._layer("", depth, self._units, dtype, None, Zeros())
 
@@ -184,8 +187,6 @@ class BasicRNNCell(_Units):
 class GRUCell(_Units):
     """The gated recurrent unit of Cho et al., 2014 (arXiv:1406.1078); output and state are [batch,
     num_units]. Calling it raises `ValueError` for inputs that are not [batch, depth]."""
-
-    default_name = "gru_cell"
 
     def __init__(
         self,
@@ -223,8 +224,6 @@ class BasicLSTMCell(_Units):
     where `state_is_tuple` is False. Calling it raises `ValueError` for inputs that are not [batch,
     depth] and a state of another form.
     """
-
-    default_name = "basic_lstm_cell"
 
     def __init__(
         self,
@@ -268,8 +267,6 @@ class MultiRNNCell(RNNCell):
     """Cells one above the other: each takes the output of the one below.
 
     Raises `TypeError` where `cells` is no list, `ValueError` where it is empty."""
-
-    default_name = "multi_rnn_cell"
 
     def __init__(self, cells: Sequence[RNNCell], state_is_tuple: bool = True) -> None:
         super().__init__()

@@ -28,6 +28,19 @@ for change, words in (({"input_map": {"nope:0": one}}, "not found in graph_def: 
 for check, x, words in ((tf.assert_positive, [0], "x > 0"), (tf.assert_negative, [0.0], "x < 0"), (tf.assert_non_negative, [-1], "x >= 0"), (tf.assert_non_positive, [1], "x <= 0")):
     log.append(raises("InvalidArgumentError", f"Condition {words} did not hold element-wise:", lambda: check(x))); log.append(raises("InvalidArgumentError", "told", lambda: check(x, message="told")))
     p = tf.placeholder(tf.float32, [1]); log.append(raises("InvalidArgumentError", f"Condition {words} did not hold element-wise:", lambda: tf.Session().run(check(p), {p: x})))
+# 69_cells_of_programs
+N = tf.nn.rnn_cell
+class AttendingGRUCell(N.RNNCell):
+    def __init__(self, cell, **given): super().__init__(**given); self._cell = cell
+    state_size = output_size = property(lambda self: 2)
+    def call(self, inputs, state): w = tf.get_variable("w", [2], initializer=tf.ones_initializer()); y, s = self._cell(tf.layers.dense(inputs, 3, name="mix", kernel_initializer=tf.ones_initializer()), state); return y * w, s
+class Peep2LSTM(N.LSTMCell): pass
+class _Own(N.BasicRNNCell): pass
+x = tf.placeholder(tf.float32, [1, 2, 2], name="x"); ones = tf.ones_initializer(); G = lambda: N.GRUCell(2, kernel_initializer=ones, bias_initializer=tf.zeros_initializer())
+y, _ = tf.nn.dynamic_rnn(AttendingGRUCell(G()), x, dtype=tf.float32); z, _ = tf.nn.dynamic_rnn(N.MultiRNNCell([Peep2LSTM(2, initializer=ones), AttendingGRUCell(G(), name="named"), N.DropoutWrapper(_Own(2), output_keep_prob=1.0)]), x, dtype=tf.float32, scope="z")
+c = AttendingGRUCell(G()); a, _ = c(x[:, 0], tf.zeros([1, 2])); b, _ = c(x[:, 1], tf.zeros([1, 2]))
+log.append([[v.name, v.shape.as_list()] for v in tf.global_variables()]); log.append(a.name)
+with tf.Session() as s: s.run(tf.global_variables_initializer()); log.append(s.run([y, a, b], {x: [[[0.5, -0.25], [1.0, 0.75]]]}))
 # 70_images_of_too_few_dimensions
 for flip in (tf.image.flip_left_right, tf.image.flip_up_down): log.append(raises("ValueError", "'image' (shape (3,)) must be at least three-dimensional.", lambda: flip(tf.zeros([3]))))
 # 84_no_columns
