@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 from flowc.api.framework import nest
 from flowc.api.framework.basics import identity_n
 from flowc.api.training.tensor_array_gradients import TENSOR_ARRAY_GRADIENTS
+from flowc.api.variables.scope_state import get_variable_scope
 from flowc.api.variables.variables import GLOBAL, Variable
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
@@ -54,7 +55,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     `f` takes tensors and gives (its results, a function of the gradients of its results, which
     gives those of its arguments). Where it reads variables, that function takes them as
     `variables` and gives (the gradients of the arguments, a list of those of the variables). Raises
-    `TypeError` where it does not take them and where they are no resource variables, `ValueError`
+    `TypeError` where it does not take them and where `f` makes reference variables, `ValueError`
     for another number of gradients.
     """
     if f is None:
@@ -68,16 +69,19 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
                 "eager execution is enabled."
             )
         given = nest.map_structure(as_tensor, list(args))
+        scope = get_variable_scope()
+        before = {id(v) for v in [*scope.global_variables(), *scope.local_variables()]}
         result, gradient = f(*given)
-        inputs = nest.flatten(given)
-        results = [as_tensor(r) for r in nest.flatten(result)]
-        variables = _variables_between(inputs, results)
-        if any(isinstance(v, Variable) and v.op.type != "VarHandleOp" for v in variables):
+        made = [*scope.global_variables(), *scope.local_variables()]
+        if any(id(v) not in before and v.op.type != "VarHandleOp" for v in made):
             raise TypeError(
                 "All variables used by a function wrapped with @custom_gradient must be "
                 "`ResourceVariable`s. Ensure that no `variable_scope` is created with "
                 "`use_resource=False`."
             )
+        inputs = nest.flatten(given)
+        results = [as_tensor(r) for r in nest.flatten(result)]
+        variables = _variables_between(inputs, results)
         parameters = inspect.signature(gradient).parameters
         takes_rest = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
         if variables and "variables" not in parameters and not takes_rest:

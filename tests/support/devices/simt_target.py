@@ -65,6 +65,10 @@ class SimtTarget:
         return self.device.processor
 
     @property
+    def libraries(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def choices(self) -> LoopChoices:
         return self.device.choices
 
