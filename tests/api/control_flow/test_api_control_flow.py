@@ -155,3 +155,20 @@ def test_branches_of_different_ranks_that_come_to_one() -> None:
 
 def test_branches_of_different_ranks_are_fetched() -> None:
     assert ranks_differ(lambda y, x: flowc.identity(y)) == [[1.0, 2.0, 3.0], 6.0]
+
+
+def test_a_loop_that_keeps_elements_may_carry_a_text() -> None:
+    """Its start is no number that the checks of the list could count from."""
+    x = flowc.placeholder(flowc.int32, [None])
+    count = flowc.size(x)
+
+    def body(i: Any, text: Any, kept: Any) -> Any:
+        longer = flowc.strings.join([text, flowc.as_string(x[i])])
+        return i + 1, longer, kept.write(i, x[i] * 2)
+
+    begin = [0, flowc.constant("b"), flowc.TensorArray(flowc.int32, count)]
+    _, text, kept = flowc.while_loop(lambda i, *_: i < count, body, begin)
+    with flowc.Session() as session:
+        found = session.run([text, kept.stack()], {x: [1, 2, 3]})
+    assert found[0] == b"b123"
+    np.testing.assert_array_equal(found[1], [2, 4, 6])
