@@ -21,12 +21,11 @@ from typing import Any
 
 from peers.engine_process import EngineFailed, EngineProcess
 from peers.machine import described_machine
-from peers.report import BOUND, markdown_of
+from peers.report import BOUND, OWN_PROCESS, markdown_of
 from peers.shares import measured_shares
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-OWN_PROCESS = ("networks", "models")  # layers share one: most of the time would go into imports
 PEERS = ("tensorflow", "onnxruntime", "openvino")
 ONEDNN_LEVELS = {"x86-64-v3": "AVX2", "x86-64-v4": "AVX512_CORE"}
 WITHOUT_AVX512 = ("x86-64-v2", "x86-64-v3")
@@ -162,13 +161,14 @@ def _without_folder(error: EngineFailed, case: Path) -> str:
 def _measured(
     folder: Path, engines: Sequence[EngineProcess], options: argparse.Namespace
 ) -> dict[str, dict[str, Any]]:
-    """For each engine: milliseconds of a run, seconds to the first result, how far results are from
-    TensorFlow's; or why there is none."""
+    """For each engine: milliseconds of a run, seconds from its process's start until it is imported
+    and from there to the first result, how far results are from TensorFlow's; or why there is
+    none."""
     place = folder.resolve()
     found: dict[str, dict[str, Any]] = {}
     turns: dict[str, list[Mapping[str, Any]]] = {}
     for engine in engines:
-        found[engine.name] = {"version": engine.version}
+        found[engine.name] = {"version": engine.version, "ready_s": engine.ready}
         try:
             found[engine.name] |= engine.ask(open=str(place))
             turns[engine.name] = []

@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ class EngineProcess:
         environment: Mapping[str, str],
     ) -> None:
         self.name = engine
+        start = time.perf_counter()
         self._process = subprocess.Popen(
             [str(python), str(HERE / "engine_worker.py"), engine, str(threads)],
             stdin=subprocess.PIPE,
@@ -42,6 +44,7 @@ class EngineProcess:
         )
         os.sched_setaffinity(self._process.pid, cores)
         self.version: str = self._answer(START)["version"]
+        self.ready = time.perf_counter() - start  # seconds until it was imported
         self._process.send_signal(signal.SIGSTOP)
 
     def ask(self, **request: Any) -> dict[str, Any]:

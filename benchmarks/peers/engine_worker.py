@@ -31,6 +31,8 @@ TARGET = "FLOWC_PEERS_TARGET"
 
 class Flowc:
     def __init__(self, threads: int) -> None:
+        import flowc  # noqa: F401  # as the others are before a graph is opened
+
         self.version, self._threads = version("flowc"), threads  # flowc.__version__ is an API's
 
     def open(self, folder: Path, feeds: Feeds, fetches: list[str]) -> Run:

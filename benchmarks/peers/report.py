@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 BOUND = 2e-3  # of the greatest element: what f32 leaves of deep networks, in any order of sums
+OWN_PROCESS = ("networks", "models")  # layers share one: most of the time would go into imports
 KINDS = {
     "networks": "Networks with weights from a seed",
     "models": "Models",
@@ -37,18 +38,18 @@ def markdown_of(found: Mapping[str, Any]) -> str:
         "Milliseconds of a run, minimum / median over all turns, batch as the case says. `ahead`:"
         " the time of the best peer divided by ours, by medians and by minima. `first`: seconds"
         " from opening the graph to our first result, with an empty cache (layers share a process,"
-        " so that the first of them takes more). `error`: the greatest difference from TensorFlow's"
-        " results beside their greatest element, ours and the worst peer's. `f64`: the same beside"
-        " what TensorFlow computes in f64, ours and the peers', least and greatest. Who is off by"
-        f" more than {BOUND} of f64, or of TensorFlow where that is not known, is no peer. With"
-        " XLA, `first` has its seconds behind ours. Other targets than native hold for the"
-        " libraries of TensorFlow and OpenVINO, too; ONNX Runtime finds no"
-        " AVX-512 where processors can be told to hide it.",
+        " so that the first of them takes more), in brackets from the start of a process, where"
+        " that was measured; with XLA, its seconds behind ours. `error`: the greatest difference"
+        " from TensorFlow's results beside their greatest element, ours and the worst peer's."
+        " `f64`: the same beside what TensorFlow computes in f64, ours and the peers', least and"
+        f" greatest. Who is off by more than {BOUND} of f64, or of TensorFlow where that is not"
+        " known, is no peer. Other targets than native hold for the libraries of TensorFlow and"
+        " OpenVINO, too; ONNX Runtime finds no AVX-512 where processors can be told to hide it.",
     ]
     for threads, target in dict.fromkeys((r["threads"], r["target"]) for r in rows):
         part = [r for r in rows if (r["threads"], r["target"]) == (threads, target)]
         lines += ["", f"## {threads} thread{'s' * (threads > 1)}, target {target}", ""]
-        lines += _means(part)
+        lines += [*_means(part), *_first_results(part)]
         for kind, title in KINDS.items():
             of_kind = [r for r in part if r["kind"] == kind]
             if of_kind:
@@ -82,7 +83,7 @@ def _means(rows: Sequence[Row]) -> list[str]:
         "| geometric mean | cases | ahead, medians | minima | behind on |",
         "| --- |" + " --- |" * 4,
     ]
-    whole = [r for r in rows if r["kind"] in ("networks", "models")]
+    whole = [r for r in rows if r["kind"] in OWN_PROCESS]
     groups: dict[str, Iterable[Row]] = {
         "networks and models": whole,
         "convolutional ones": [r for r in whole if r["convolutional"]],
@@ -102,6 +103,27 @@ def _means(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+def _first_results(rows: Sequence[Row]) -> list[str]:
+    """How many first results come sooner than XLA's, of networks and models."""
+    pairs: dict[str, list[tuple[float, float]]] = {"opening": [], "start": []}
+    behind: list[str] = []
+    for row in rows:
+        ours, xla = (row["engines"].get(name, {}) for name in ("flowc", "xla"))
+        if row["kind"] in OWN_PROCESS and "first_s" in ours and "first_s" in xla:
+            pairs["opening"].append((ours["first_s"], xla["first_s"]))
+            if "ready_s" in ours and "ready_s" in xla:
+                whole = [e["ready_s"] + e["first_s"] for e in (ours, xla)]
+                pairs["start"].append((whole[0], whole[1]))
+            behind += [row["name"]] * (ours["first_s"] > xla["first_s"])
+    if not pairs["opening"]:
+        return []
+    sooner = {k: f"{sum(a <= b for a, b in v)} of {len(v)}" for k, v in pairs.items()}
+    text = f"First results sooner than XLA's: {sooner['opening']} from opening the graph"
+    if pairs["start"]:
+        text += f", {sooner['start']} from the start of a process"
+    return ["", text + (f"; after it, from opening: {', '.join(behind)}." if behind else ".")]
+
+
 def _geometric(values: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
 
@@ -117,8 +139,8 @@ def _table(rows: Sequence[Row]) -> list[str]:
         ratios = [ahead(row, figure) for figure in ("median_ms", "min_ms")]
         cells += ["" if r is None else f"{r:.2f}" for r in ratios]
         ours = engines["flowc"]
-        first = [e["first_s"] for e in (ours, engines.get("xla", {})) if "first_s" in e]
-        cells.append(" / ".join(f"{seconds:.2f}" for seconds in first))
+        first = [_first(e, row["kind"]) for e in (ours, engines.get("xla", {})) if "first_s" in e]
+        cells.append(" / ".join(first))
         others = [e["error"] for n, e in engines.items() if n != "flowc" and "error" in e]
         known = [ours["error"]] if "error" in ours else []
         cells.append(" / ".join(f"{e:.0e}" for e in (*known, max(others, default=0.0))))
@@ -162,6 +184,12 @@ def _shares_table(rows: Sequence[Row]) -> list[str]:
             cells.append(f"{part['share']:.0%}{best}" if part else "")
         lines.append("| " + " | ".join(cells) + " |")
     return lines
+
+
+def _first(engine: Mapping[str, Any], kind: str) -> str:
+    if "ready_s" not in engine or kind not in OWN_PROCESS:
+        return f"{engine['first_s']:.2f}"
+    return f"{engine['first_s']:.2f} ({engine['ready_s'] + engine['first_s']:.2f})"
 
 
 def _times(engine: Mapping[str, Any]) -> str:

@@ -53,6 +53,15 @@ def test_errors_beside_f64_and_first_results_beside_xla() -> None:
     text = markdown_of({"machine": described_machine(), "rows": [row, unknown]})
     assert "| 1.00 / 8.00 | 0e+00 / 0e+00 | 2.0e-06 / 1.0e-06 / 4.0e-06 |" in text
     assert "| 1.00 | 0e+00 / 0e+00 |  |" in text
+    assert "First results sooner than XLA's: 1 of 1 from opening the graph." in text
+
+
+def test_first_results_from_the_start_of_a_process() -> None:
+    ours, xla = _engine(2) | {"ready_s": 0.25}, _engine(2) | {"first_s": 0.5, "ready_s": 2.0}
+    text = markdown_of({"machine": described_machine(), "rows": [_row("n", flowc=ours, xla=xla)]})
+    assert "| 1.00 (1.25) / 0.50 (2.50) |" in text
+    assert "0 of 1 from opening the graph, 1 of 1 from the start of a process" in text
+    assert "; after it, from opening: n." in text
 
 
 def test_where_the_time_of_a_run_goes() -> None:
