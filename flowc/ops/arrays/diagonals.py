@@ -186,11 +186,15 @@ def _infer_diag(c: Inference) -> Dims:
     c.need_rank(4, 0, f"padding_value must be a scalar, not {c.inputs[4]}")
     low, high = _diagonals(c, 1)
     batch = dims[:-1] if low == high else dims[:-2]
-    if low != high and (len(dims) < 2 or dims[-2] != high - low + 1):
-        raise c.fail(
+    if low != high:
+        fault = (
             "The number of diagonals provided in the input does not match the "
             "lower_diag_index and upper_diag_index range."
         )
+        count = c.dims(0)[-2] if c.rank(0) > 1 else 0
+        if isinstance(count, int) and count != high - low + 1:
+            raise c.fail(fault)
+        c.equal(count, high - low + 1, fault)
     asked = (c.need_size(i) for i in (2, 3))
     least, (rows, columns) = _matrix_sizes(dims[-1], low, high, *asked)
     for name, size, wanted in (("rows", rows, least[0]), ("columns", columns, least[1])):

@@ -78,8 +78,7 @@ def _check_blocks(c: Inference, blocks: Sequence[int], operand: int) -> None:
         raise c.fail(f"input rank should be >= {1 + count} instead of {c.rank(0)}")
     if any(b <= 0 for b in blocks):
         raise c.fail(f"block_shape must be positive, found {list(blocks)}")
-    if c.dims(operand) != (count, 2):
-        raise c.fail(f"paddings and crops should have shape [{count}, 2]")
+    c.need_dims(operand, (count, 2), f"paddings and crops should have shape [{count}, 2]")
 
 
 def _shifts(k: ScalarBuilder, node: Node, operand: int, extents: Sequence[Dim]) -> list[Dim]:

@@ -32,9 +32,10 @@ CENTERS = "align_corners: bool = False, half_pixel_centers: bool = False"
 
 
 def new_size(c: Inference, operand: int, what: str, least: int = 1) -> tuple[Dim, Dim]:
-    if c.dims(operand) != (2,):
-        raise c.fail("shape_t must have two elements")
-    height, width = c.need_sizes(operand)
+    """The height and width that an operand states, of the image that is the first output."""
+    shapes = [(None,) * 4, *[()] * (len(c.op.signature.outputs) - 1)]
+    c.need_dims(operand, (2,), "shape_t must have two elements")
+    height, width = c.need_sizes(operand, shapes=shapes)
     for size in (height, width):
         c.at_least(size, least, f"{what} must be {'positive' if least else 'nonnegative'}")
     return height, width
