@@ -198,12 +198,15 @@ def _infer_diag(c: Inference) -> Dims:
     asked = (c.need_size(i) for i in (2, 3))
     least, (rows, columns) = _matrix_sizes(dims[-1], low, high, *asked)
     for name, size, wanted in (("rows", rows, least[0]), ("columns", columns, least[1])):
+        fault = f"The number of {name} is too small."
         if isinstance(size, int) and isinstance(wanted, int) and size < wanted:
-            raise c.fail(f"The number of {name} is too small.")
-    if all(isinstance(x, int) for x in (rows, columns, *least)) and (
-        rows != least[0] and columns != least[1]
-    ):
-        raise c.fail("The number of rows or columns is not consistent with the specified d_lower")
+            raise c.fail(fault)
+        c.equal(size, maximum(size, wanted), fault)
+    fault = "The number of rows or columns is not consistent with the specified d_lower"
+    excess = (rows - least[0]) * (columns - least[1])  # one of them has the band's own size
+    if isinstance(excess, int) and excess:
+        raise c.fail(fault)
+    c.equal(excess, 0, fault)
     return (*batch, rows, columns)
 
 

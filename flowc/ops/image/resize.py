@@ -335,6 +335,8 @@ def _infer_crops(c: Inference) -> Dims:
     c.equal(c.dims(1)[1], 4)
     if c.rank(2) != 1:
         raise c.fail("box_index must be 1-D")
+    for size in c.dims(0)[1:3]:
+        c.at_least(size, 1, "image dimensions must be positive")
     count = c.equal(c.dims(1)[0], c.dims(2)[0])
     return (count, *new_size(c, 3, "crop dimensions"), c.dims(0)[3])
 
