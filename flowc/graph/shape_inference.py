@@ -5,8 +5,9 @@ shapes (an imported one). Out: one shape an output: a tuple of ints and Nones, o
 unknown rank. Invariant: what is said holds for every run; a rule that needs the elements of an
 input gets them where constants and shape arithmetic give them.
 
-Rules of the records take ranks as known. An input of unknown rank is tried with each of `RANKS`:
-what all those that the rule takes agree on is the answer. Higher ranks are trusted to agree too.
+Rules of the records take ranks as known. An input of unknown rank is tried with each of `RANKS`,
+two with each pair: what all those that the rule takes agree on is the answer, and of more inputs
+there is none. Higher ranks are trusted to agree too.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from flowc.graph.tensor import Tensor
 from flowc.graph.verify import OUTPUT_SHAPES, operation_faults
 from flowc.ir.builder import Builder, Content
 from flowc.ir.computation import Value
-from flowc.ir.dims import Dim, Expr, expression, fresh_symbol
+from flowc.ir.dims import Dim, Expr, Symbol, expression, fresh_symbol, lone_symbol, substitute
 from flowc.ir.inference import NeedsContent
 from flowc.ir.op import Op, output_dtypes
 from flowc.ir.signature import REQUIRED
@@ -42,6 +43,7 @@ Sizes = tuple[int | None, ...] | None
 REFUSALS = (InvalidModelError, UnsupportedError, OpError)
 CHAIN_LIMIT = 64  # operations of shape arithmetic that are followed for one shape
 RANKS = range(6)  # tried for inputs of unknown rank
+MOST_UNRANKED = 2  # inputs, of which all pairs of ranks are tried
 
 
 class _Shapes(Builder):
@@ -163,11 +165,10 @@ def infer_shapes(
         return _stated(plain)  # what is fed may differ from the input's shape
     if not unranked:
         return _inferred(record, inputs, plain, {})
+    if len(unranked) > MOST_UNRANKED:
+        return None
     found: list[tuple[Sizes, ...]] = []
-    choices: Any = itertools.product(RANKS, repeat=len(unranked))
-    if len(unranked) > 2:
-        choices = ([r] * len(unranked) for r in RANKS)
-    for ranks in choices:
+    for ranks in itertools.product(RANKS, repeat=len(unranked)):
         try:
             one = _inferred(record, inputs, plain, dict(zip(unranked, ranks)))
         except REFUSALS:
@@ -201,6 +202,7 @@ def _inferred(
     try:
         values = [builder.value(t) for t in inputs]
         types, _ = builder.infer(record, values, _with_defaults(record, attrs), ())
+        types = _with_equal_sizes(types, builder.constraints)
     except NeedsContent as error:
         if error.shapes is not None:
             return tuple(error.shapes)
@@ -208,6 +210,19 @@ def _inferred(
     return tuple(
         _handle_sizes(record, inputs, t) if t.dtype is resource else _sizes(t) for t in types
     )
+
+
+def _with_equal_sizes(
+    types: Sequence[TensorType], equal: Sequence[tuple[Dim, Dim]]
+) -> Sequence[TensorType]:
+    """The types, in which sizes are the numbers that an operation needs them to be."""
+    found: dict[Symbol, Dim] = {}
+    for pair in equal:
+        one, other = sorted((substitute(d, found) for d in pair), key=lambda d: isinstance(d, int))
+        size = lone_symbol(one)
+        if size is not None and (isinstance(other, int) or lone_symbol(other) is not None):
+            found = {s: substitute(d, {size: other}) for s, d in found.items()} | {size: other}
+    return [TensorType(t.dtype, tuple(substitute(d, found) for d in t.dims)) for t in types]
 
 
 def _handle_sizes(record: Op, inputs: Sequence[Tensor], found: TensorType) -> Sizes:

@@ -202,9 +202,11 @@ class Inference:
         return UnimplementedError(self._located(message), node=self.node_name)
 
     def _located(self, message: str) -> str:
-        types = ", ".join(str(t) for t in self.inputs)
         where = f" at node '{self.node_name}'" if self.node_name else ""
-        return f"{self.op.tf_name}{where}: {message} (inputs: {types or 'none'})"
+        return f"{self.op.tf_name}{where}: {message} ({self._types()})"
+
+    def _types(self) -> str:
+        return f"inputs: {', '.join(str(t) for t in self.inputs) or 'none'}"
 
     def refuse(self, i: int, *without_kernel: DType) -> None:
         """Raises `UnsupportedError` where input i is of a dtype for which there is no kernel."""
@@ -269,11 +271,40 @@ class Inference:
                 )
             self.equal(x, y, fault)
 
+    def need_dims(self, i: int, dims: Dims, fault: str) -> None:
+        """Fails where input i is of other dims; sizes that are not known yet, the run checks."""
+        found = self.dims(i)
+        if len(found) != len(dims) or any(
+            isinstance(x, int) and isinstance(y, int) and x != y for x, y in zip(dims, found)
+        ):
+            raise self.fail(fault)
+        for x, y in zip(dims, found):
+            self.equal(x, y, fault)
+
+    def need_number(self, size: Dim, what: str, shapes: Sequence[Dims | None] = ()) -> int:
+        """A size that decides a rank, or what is computed. `what`: its name in the message.
+        `shapes`: the dims of the outputs, as far as they are known without it. Raises
+        `NeedsContent` where the run finds it."""
+        if isinstance(size, int):
+            return size
+        known = [None if d is None else open_shape(d) for d in shapes]
+        raise NeedsContent(
+            f"{self.op.tf_name} needs {what} when it is compiled ({self._types()})",
+            node=self.node_name,
+            hint="give the placeholder that size",
+            shapes=known or None,
+        )
+
     def axis(self, value: int, rank: int) -> int:
         """A possibly negative axis as one in [0, rank)."""
         if not -rank <= value < rank:
             raise self.fail(f"axis {value} is not in [{-rank}, {rank})")
         return value % rank if rank else 0
+
+
+def open_shape(dims: Dims) -> tuple[int | None, ...]:
+    """Dims as static shapes are: None for what is not known."""
+    return tuple(d if isinstance(d, int) else None for d in dims)
 
 
 def _static(dims: Dims) -> str:

@@ -44,15 +44,12 @@ REFUSED: dict[str, str] = {
     "places_in_order": "how many numbers a place has",
     "depthwise_conv2d_backprop_input": "the number of channels",
     **dict.fromkeys(
-        ("list_new", "empty", "broadcast_args", "gather_nd", "xla_dynamic_slice"),
+        ("list_new", "empty", "broadcast_args", "gather_nd"),
         "how many elements there are is the rank of the result",
     ),
     **dict.fromkeys(
         ("bincount", "dense_bincount"),
         "weights of no elements mean something else than weights as many as the values",
-    ),
-    **dict.fromkeys(
-        ("matrix_diag", "matrix_diag_v2"), "the number of diagonals is given a second time"
     ),
     **dict.fromkeys(
         ("depthwise_conv2d", "fused_depthwise_conv2d"),
@@ -62,14 +59,9 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(
         ("conv2d_backprop_filter_v2", "conv3d_backprop_filter_v1"), "the sizes of the weights"
     ),
-    "xla_dynamic_update_slice": "how many starts there are is the rank of both tensors",
     **dict.fromkeys(("xla_conv", "xla_conv_v2"), "the number of features of each group"),
     "parallel_concat": "the attr has all sizes",
     "quantized_resize_bilinear": "the pixels beside each new one",
-    **dict.fromkeys(
-        (o.name for o in TESTED if o.name.startswith("stateless_random_get_key_counter")),
-        "a seed is two numbers",
-    ),
     **dict.fromkeys(
         (
             f"stateless_{kind}{version}"
@@ -82,10 +74,9 @@ REFUSED: dict[str, str] = {
             )
             for version in ("", "_v1")
         ),
-        "a seed and a counter are two numbers",
+        "how many sizes a shape has is the rank of the result",
     ),
-    "stateless_random_binomial": "a seed is two numbers",
-    "histogram_fixed_width": "a range has two ends",
+    "stateless_random_binomial": "how many sizes a shape has is the rank of the result",
 }
 # Ops whose attrs, or inputs of another rank, say how many rows there are, which nothing checks.
 ROWS_DECIDED: dict[str, str] = {

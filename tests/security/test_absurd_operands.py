@@ -3,6 +3,10 @@ beyond an image, boxes near the largest numbers, lists of axes that are longer t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from op_cases import plain_cases
@@ -11,6 +15,7 @@ from partitions import PartitionedProgram
 from tensor_types import tensor_type
 
 import flowc as tf
+import flowc_runtime
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.builder import Builder
@@ -201,3 +206,66 @@ def test_all_of_absurdly_many_candidates() -> None:
     found = tf.raw_ops.AllCandidateSampler(**arguments).sampled_candidates
     with tf.Session() as session, pytest.raises(ResourceExhaustedError):
         session.run(found, {classes: [[1], [2]]})
+
+
+def compiled(folder: Path, build: Callable[..., tf.Tensor], *shapes: Sequence[int | None]) -> Any:
+    """A library of what `build` makes of placeholders."""
+    with tf.Graph().as_default() as graph:
+        given = [tf.placeholder(tf.float32, shape, name=f"x{i}") for i, shape in enumerate(shapes)]
+        tf.compile(graph, feeds=given, fetches=[build(*given)], out=folder / "model.so")
+    return flowc_runtime.load(str(folder / "model.so"))
+
+
+OPEN = [None, None, None, 4]
+
+
+@pytest.mark.parametrize(
+    ("build", "shapes", "taken", "refused", "words"),
+    [
+        (lambda x: tf.nn.space_to_depth(x, 2), [OPEN], [(1, 4, 2, 4)], [(1, 3, 2, 4)], "equal"),
+        (
+            lambda x: tf.nn.depth_to_space(x, 2),
+            [[None, 2, 2, None]],
+            [(1, 2, 2, 4)],
+            [(1, 2, 2, 6)],
+            "must be equal",
+        ),
+        (
+            lambda x: tf.nn.max_pool(x, [1, 1, 1, 2], [1, 1, 1, 2], "VALID"),
+            [[None, 2, 2, None]],
+            [(1, 2, 2, 4)],
+            [(1, 2, 2, 5)],
+            "must be equal",
+        ),
+        (
+            lambda x, w: tf.nn.conv2d(x, w, strides=[1, 1, 1, 1], padding="SAME"),
+            [[1, 4, 4, 2], [None, None, 2, 3]],
+            [(1, 4, 4, 2), (2, 2, 2, 3)],
+            [(1, 4, 4, 2), (2, 0, 2, 3)],
+            "must be",
+        ),
+        (
+            lambda x, boxes: tf.image.crop_and_resize(x, boxes, [0], [2, 2]),
+            [OPEN, [1, 4]],
+            [(1, 2, 3, 4), (1, 4)],
+            [(1, 2, 0, 4), (1, 4)],
+            "must be",
+        ),
+        (
+            lambda x: tf.raw_ops.MatrixDiagV2(
+                diagonal=x, k=[-1, 0], num_rows=3, num_cols=4, padding_value=0.0
+            ),
+            [[2, None]],
+            [(2, 3)],
+            [(2, 0)],  # which read beside its memory
+            "must be equal",
+        ),
+    ],
+)  # fmt: skip
+def test_a_library_looks_at_sizes_as_a_compilation_does(
+    build: Any, shapes: Any, taken: Any, refused: Any, words: str, tmp_path: Path
+) -> None:
+    model = compiled(tmp_path, build, *shapes)
+    model(*(np.ones(shape, np.float32) for shape in taken))
+    with pytest.raises(flowc_runtime.ModelError, match=words):
+        model(*(np.ones(shape, np.float32) for shape in refused))

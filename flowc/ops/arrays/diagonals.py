@@ -186,20 +186,27 @@ def _infer_diag(c: Inference) -> Dims:
     c.need_rank(4, 0, f"padding_value must be a scalar, not {c.inputs[4]}")
     low, high = _diagonals(c, 1)
     batch = dims[:-1] if low == high else dims[:-2]
-    if low != high and (len(dims) < 2 or dims[-2] != high - low + 1):
-        raise c.fail(
+    if low != high:
+        fault = (
             "The number of diagonals provided in the input does not match the "
             "lower_diag_index and upper_diag_index range."
         )
+        count = c.dims(0)[-2] if c.rank(0) > 1 else 0
+        if isinstance(count, int) and count != high - low + 1:
+            raise c.fail(fault)
+        c.equal(count, high - low + 1, fault)
     asked = (c.need_size(i) for i in (2, 3))
     least, (rows, columns) = _matrix_sizes(dims[-1], low, high, *asked)
     for name, size, wanted in (("rows", rows, least[0]), ("columns", columns, least[1])):
+        fault = f"The number of {name} is too small."
         if isinstance(size, int) and isinstance(wanted, int) and size < wanted:
-            raise c.fail(f"The number of {name} is too small.")
-    if all(isinstance(x, int) for x in (rows, columns, *least)) and (
-        rows != least[0] and columns != least[1]
-    ):
-        raise c.fail("The number of rows or columns is not consistent with the specified d_lower")
+            raise c.fail(fault)
+        c.equal(size, maximum(size, wanted), fault)
+    fault = "The number of rows or columns is not consistent with the specified d_lower"
+    excess = (rows - least[0]) * (columns - least[1])  # one of them has the band's own size
+    if isinstance(excess, int) and excess:
+        raise c.fail(fault)
+    c.equal(excess, 0, fault)
     return (*batch, rows, columns)
 
 

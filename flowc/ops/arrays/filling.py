@@ -80,7 +80,7 @@ def _infer_range(c: Inference) -> Dims:
             c.need_rank(i, 0, "")
         if c.inputs[i].size != 1:
             raise c.fail(f"{name} must be a scalar, not {c.inputs[i]}")
-    start, limit, delta = (c.need(i).reshape(-1)[0] for i in range(3))
+    start, limit, delta = (c.need(i, shapes=[(None,)]).reshape(-1)[0] for i in range(3))
     if not any(isinstance(x, Expr) for x in (start, limit, delta)):
         try:
             return (range_size(start, limit, delta),)

@@ -89,6 +89,13 @@ def gather_elements(
     return found.reshape(shape)
 
 
+def _infer_gather(c: Inference) -> Dims:
+    batch = c.attrs["batch_dims"]
+    inner = c.rank(1) - batch if batch >= 0 else -batch
+    rank = c.rank(0) - 1 + inner
+    return gather_dims(c, c.need_int(2, shapes=[(None,) * max(rank, 0)]), batch)
+
+
 def _lower_gather(node: Node) -> Lowering:
     params, indices = node.inputs[0].dims, node.inputs[1].dims
     axis = constant_ints(node, 2)[0] % len(params)
@@ -110,9 +117,7 @@ def _infer_gather_nd(c: Inference) -> Dims:
     params, indices = c.dims(0), c.dims(1)
     if not params or not indices:
         raise c.fail("params and indices must be at least a vector")
-    depth = indices[-1]
-    if not isinstance(depth, int):
-        raise c.fail("the last dimension of indices must be known")
+    depth = c.need_number(indices[-1], "the last dimension of indices", [None])
     if depth > len(params):
         fault = f"index innermost dimension length must be <= params rank; saw: {depth}"
         shapes = f"indices shape: {shown_dims(indices)} and params shape: {shown_dims(params)}"
@@ -351,7 +356,7 @@ gather = define(
     "gather",
     "GatherV2(params: Tparams, indices: Tindices, axis: Taxis; batch_dims: int = 0,"
     " Tparams: type, Tindices: {i16, i32, i64}, Taxis: {i32, i64}) -> output: Tparams",
-    infer=lambda c: gather_dims(c, c.need_int(2), c.attrs["batch_dims"]),
+    infer=_infer_gather,
     reference=_gather,
     lowering=_lower_gather,
     gradient=_gather_gradient,

@@ -179,8 +179,8 @@ def _reshape_back(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 def _infer_expand_dims(c: Inference) -> Dims:
-    if c.inputs[1].size != 1:
-        raise c.fail(f"'dim' must be a tensor with a single value, not {c.inputs[1]}")
+    fault = f"'dim' must be a tensor with a single value, not {c.inputs[1]}"
+    c.need_dims(1, (1,) * c.rank(1), fault)
     (axis,) = c.need_ints(1)
     dims = c.dims(0)
     if not -len(dims) - 1 <= axis <= len(dims):

@@ -14,7 +14,7 @@ from flowc.dtypes import i64
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
-from flowc.ir.inference import Inference
+from flowc.ir.inference import Inference, open_shape
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import define
 from flowc.ir.text.shape_text import shown_dims
@@ -25,7 +25,9 @@ from flowc.ops.arrays.shapes import constant_ints, known_dims
 def _infer_reverse(c: Inference) -> Dims:
     c.need_rank(1, 1)
     rank = c.rank(0)
-    axes = [a + rank if -rank <= a < 0 else a for a in c.need_ints(1)]
+    axes = [
+        a + rank if -rank <= a < 0 else a for a in c.need_ints(1, shapes=[open_shape(c.dims(0))])
+    ]
     for i, axis in enumerate(axes):
         if not 0 <= axis < rank:
             raise c.fail(f"'axis'[{i}] = {axis} is out of valid range [0, {rank - 1}]")
@@ -49,9 +51,9 @@ def _reverse(tensor: np.ndarray, axis: np.ndarray) -> np.ndarray:
 
 
 def _infer_reverse_v1(c: Inference) -> Dims:
-    if c.dims(1) != (c.rank(0),):
-        raise c.fail(f"dims must be a vector of {c.rank(0)} elements, one a dimension")
-    c.need_ints(1)
+    rank = c.rank(0)
+    c.need_dims(1, (rank,), f"dims must be a vector of {rank} elements, one a dimension")
+    c.need_ints(1, shapes=[open_shape(c.dims(0))])
     return c.dims(0)
 
 
@@ -135,7 +137,7 @@ def _infer_roll(c: Inference) -> Dims:
             found = shown_dims(c.dims(i))
             raise c.fail(f"{name} must be a scalar or a 1-D vector. Found: {found}")
     c.match_dims(c.dims(1), c.dims(2), "shift and axis must have the same size")
-    for axis in c.need_ints(2):
+    for axis in c.need_ints(2, shapes=[open_shape(c.dims(0))]):
         if not -c.rank(0) <= axis < c.rank(0):
             raise c.fail(f"axis {axis} is out of range")
     return c.dims(0)

@@ -26,9 +26,9 @@ from flowc.ops.host_ops import host_op
 
 
 def _check_scatter(c: Inference, indices: Dims, updates: Dims, target: Dims) -> None:
-    if not indices or not isinstance(indices[-1], int):
-        raise c.fail("indices must be at least a vector, with a known last dimension")
-    depth = indices[-1]
+    if not indices:
+        raise c.fail("indices must be at least a vector")
+    depth = c.need_number(indices[-1], "the last dimension of indices", [target])
     if depth > min(len(target), DEPTH_LIMIT):
         raise c.fail(f"index innermost dimension length must be <= {len(target)}, found {depth}")
     wanted = (*indices[:-1], *target[depth:])

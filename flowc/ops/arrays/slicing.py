@@ -44,9 +44,10 @@ def _infer_slice(c: Inference) -> Dims:
             raise c.fail(fault)
         c.match_dims((len(dims),), c.dims(i), fault)
     begins = c.content(1)
-    sizes = list(c.need_sizes(2, below=1))
+    shapes = [(None,) * len(dims)]
+    sizes = list(c.need_sizes(2, below=1, shapes=shapes))
     if begins is None and any(s == -1 or may_be_rest(s) for s in sizes):
-        begins = c.need(1)
+        begins = c.need(1, shapes=shapes)
     result: list[Dim] = []
     for axis, (dim, size) in enumerate(zip(dims, sizes)):
         begin = None if begins is None else as_dim(begins.reshape(-1)[axis])
@@ -128,9 +129,12 @@ def _strided_slice_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 def _specification(c: Inference, rank: int) -> tuple[list[AxisSlice], tuple[int, ...]]:
-    count = c.dims(1)[0] if c.rank(1) == 1 else None
-    if not isinstance(count, int) or c.dims(2) != (count,) or c.dims(3) != (count,):
-        raise c.fail("Expected begin, end, and strides to be 1D equal size tensors")
+    fault = "Expected begin, end, and strides to be 1D equal size tensors"
+    if any(c.rank(i) != 1 for i in (1, 2, 3)):
+        raise c.fail(fault)
+    for i in (2, 3):
+        c.need_dims(i, c.dims(1), fault)
+    count, *_ = (c.need_number(c.dims(i)[0], "the number of slices") for i in (1, 2, 3))
     strides = c.need_ints(3)
     try:
         parts = axis_slices(rank, count, c.attrs)

@@ -32,11 +32,15 @@ IMAGE_FORMATS = '{"NHWC", "NCHW", "NCHW_VECT_C"}'
 
 
 def _divided(c: Inference, name: str, size: Dim, by: int) -> Dim:
+    return _whole_parts(c, size, by, f"{name}={size} is not divisible by block_shape={by}")
+
+
+def _whole_parts(c: Inference, size: Dim, by: int, fault: str) -> Dim:
+    """How many parts of `by` a size has. One that the run finds to have others fails there."""
     if isinstance(size, int) and size % by:
-        fault = f"{name}={size} is not divisible by block_shape={by}"
         raise c.fail(fault, built=indivisible(by, size))
     parts = floordiv(size, by)
-    c.equal(size, parts * by)
+    c.equal(size, parts * by, fault)
     return parts
 
 
@@ -78,8 +82,7 @@ def _check_blocks(c: Inference, blocks: Sequence[int], operand: int) -> None:
         raise c.fail(f"input rank should be >= {1 + count} instead of {c.rank(0)}")
     if any(b <= 0 for b in blocks):
         raise c.fail(f"block_shape must be positive, found {list(blocks)}")
-    if c.dims(operand) != (count, 2):
-        raise c.fail(f"paddings and crops should have shape [{count}, 2]")
+    c.need_dims(operand, (count, 2), f"paddings and crops should have shape [{count}, 2]")
 
 
 def _shifts(k: ScalarBuilder, node: Node, operand: int, extents: Sequence[Dim]) -> list[Dim]:
@@ -253,21 +256,18 @@ def _infer_space_to_depth(c: Inference) -> Dims:
     _check_image(c)
     layout, block = layout_of(c.attrs["data_format"]), c.attrs["block_size"]
     n, h, w, depth = layout.logical(c.dims(0))
-    odd = [size for size in (h, w) if isinstance(size, int) and size % block]
-    if odd:
-        fault = f"Image width {w} and height {h} should be divisible by block_size: {block}"
-        raise c.fail(fault, built=indivisible(block, odd[0]))
-    return layout.stored((n, floordiv(h, block), floordiv(w, block), depth * (block * block)))
+    fault = f"Image width {w} and height {h} should be divisible by block_size: {block}"
+    parts = (_whole_parts(c, size, block, fault) for size in (h, w))
+    return layout.stored((n, *parts, depth * (block * block)))
 
 
 def _infer_depth_to_space(c: Inference) -> Dims:
     _check_image(c)
     layout, block = layout_of(c.attrs["data_format"]), c.attrs["block_size"]
     n, h, w, depth = layout.logical(c.dims(0))
-    if isinstance(depth, int) and depth % (block * block):
-        fault = f"Input depth dimension {depth} should be divisible by: {block * block}"
-        raise c.fail(fault, built=indivisible(block * block, depth))
-    return layout.stored((n, h * block, w * block, floordiv(depth, block * block)))
+    fault = f"Input depth dimension {depth} should be divisible by: {block * block}"
+    part = _whole_parts(c, depth, block * block, fault)
+    return layout.stored((n, h * block, w * block, part))
 
 
 def _space_to_depth(node: Node) -> Lowering:

@@ -32,9 +32,10 @@ CENTERS = "align_corners: bool = False, half_pixel_centers: bool = False"
 
 
 def new_size(c: Inference, operand: int, what: str, least: int = 1) -> tuple[Dim, Dim]:
-    if c.dims(operand) != (2,):
-        raise c.fail("shape_t must have two elements")
-    height, width = c.need_sizes(operand)
+    """The height and width that an operand states, of the image that is the first output."""
+    shapes = [(None,) * 4, *[()] * (len(c.op.signature.outputs) - 1)]
+    c.need_dims(operand, (2,), "shape_t must have two elements")
+    height, width = c.need_sizes(operand, shapes=shapes)
     for size in (height, width):
         c.at_least(size, least, f"{what} must be {'positive' if least else 'nonnegative'}")
     return height, width
@@ -334,6 +335,8 @@ def _infer_crops(c: Inference) -> Dims:
     c.equal(c.dims(1)[1], 4)
     if c.rank(2) != 1:
         raise c.fail("box_index must be 1-D")
+    for size in c.dims(0)[1:3]:
+        c.at_least(size, 1, "image dimensions must be positive")
     count = c.equal(c.dims(1)[0], c.dims(2)[0])
     return (count, *new_size(c, 3, "crop dimensions"), c.dims(0)[3])
 

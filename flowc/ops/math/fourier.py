@@ -205,8 +205,7 @@ def _infer_complex(rank: int) -> Callable[[Inference], Dims]:
 def _infer_real(rank: int, forward: bool) -> Callable[[Inference], Dims]:
     def infer(c: Inference) -> Dims:
         _check_rank(c, rank)
-        if c.dims(1) != (rank,):
-            raise c.fail(f"fft_length must have shape [{rank}]")
+        c.need_dims(1, (rank,), f"fft_length must have shape [{rank}]")
         lengths = list(c.need_sizes(1))
         for i, length in enumerate(lengths):
             if isinstance(length, int) and length < 1:

@@ -21,6 +21,7 @@ from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution_reference import convolve
 from flowc.ops.nn.convolution_window import (
+    EMPTY_FILTER,
     check_attrs,
     check_fit,
     check_rank,
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 
 def count_groups(c: Inference, channels: Dim, filter_channels: Dim, outputs: Dim) -> int:
     """How many groups the channels fall into. Raises `ShapeError` where they do not."""
+    for size in (filter_channels, outputs):
+        c.at_least(size, 1, EMPTY_FILTER)
     if not (isinstance(channels, int) and isinstance(filter_channels, int)):
         c.equal(channels, filter_channels)
         return 1
-    if filter_channels < 1 or outputs == 0:
-        raise c.fail("filter must not have zero elements (i.e. all dimensions must be non-zero)")
     if channels % filter_channels:
         raise c.fail(
             f"input depth must be evenly divisible by filter depth: {channels} vs "

@@ -50,9 +50,9 @@ MOST_TAPS = 64  # of a window in groups, of which each becomes a product
 def _infer(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_rank(c, 0, rank)
     check_rank(c, 2, rank)
-    dims = c.need_ints(1)
-    if c.dims(1) != (rank,):
-        raise c.fail(f"filter_sizes must be a vector of {rank} elements, not {c.inputs[1]}")
+    fault = f"filter_sizes must be a vector of {rank} elements, not {c.inputs[1]}"
+    c.need_dims(1, (rank,), fault)
+    dims = c.need_ints(1, shapes=[(None,) * rank])
     check_gradient(c, c.dims(2), convolved(c, c.dims(0), dims, depthwise))
     return dims
 

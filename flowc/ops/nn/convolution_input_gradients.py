@@ -98,7 +98,7 @@ def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_rank(c, 2, rank)
     layout = layout_of(c.attrs["data_format"])
     filter_channels, dy = c.dims(1)[-2], c.dims(2)
-    given = c.need_sizes(0)
+    given = c.need_sizes(0, shapes=[(None,) * rank])
     if len(given) == rank - 2:
         given = layout.stored((dy[0], *given, filter_channels))
     if len(given) != rank:

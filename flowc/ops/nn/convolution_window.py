@@ -18,6 +18,8 @@ from flowc.ir.layout import layout_of
 from flowc.ir.types import Dims
 from flowc.ops.nn.through_channels_last import explicit_pairs
 
+EMPTY_FILTER = "filter must not have zero elements (i.e. all dimensions must be non-zero)"
+
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
@@ -112,8 +114,8 @@ def check_rank(c: Inference, operand: int, rank: int) -> None:
 def check_fit(c: Inference, image: Sequence[Dim], window: SlidingWindow) -> None:
     """Raises where a window is larger than the padded image, or has no elements. As many results as
     an image has ("SAME") always fit, also none."""
-    if 0 in window.sizes:
-        raise c.fail("filter must not have zero elements (i.e. all dimensions must be non-zero)")
+    for size in window.sizes:
+        c.at_least(size, 1, EMPTY_FILTER)
     if c.attrs["padding"] == "SAME":
         return
     for n, k, d, (low, high) in zip(image, window.sizes, window.dilations, window.pad):

@@ -120,6 +120,9 @@ def _infer_sparse(c: Inference) -> list[Dims]:
         "logits and labels must have the same first dimension, got logits shape "
         f"{shown_dims(logits)} and labels shape {shown_dims(labels)}"
     )
+    if not c.builds:
+        shown = shown_dims(logits)
+        c.at_least(logits[1], 1, f"Must have at least one class, but got logits shape {shown}")
     return [(c.equal(logits[0], labels[0], fault),), logits]
 
 

@@ -64,11 +64,12 @@ def infer_pool(c: Inference, image: Dims | None = None) -> Dims:
             raise c.unimplemented(
                 "Depthwise max pooling requires the depth window to equal the depth stride"
             )
+        fault = "Depthwise max pooling requires the depth window to evenly divide the input depth"
         if isinstance(channels, int) and channels % depth:
-            raise c.unimplemented(
-                "Depthwise max pooling requires the depth window to evenly divide the input depth"
-            )
-        channels = floordiv(channels, depth)
+            raise c.unimplemented(fault)
+        parts = floordiv(channels, depth)
+        c.equal(channels, parts * depth, fault)
+        channels = parts
     explicit = attrs["explicit_paddings"] if attrs["padding"] == "EXPLICIT" else (0,) * 2 * rank
     if len(explicit) != 2 * rank or min(explicit) < 0:
         raise c.fail(f"explicit_paddings must hold {2 * rank} numbers that are not negative")

@@ -213,8 +213,7 @@ def _check_sequences(c: Inference, dims: Dims, dy: int, first: int) -> Dims:
 
 
 def _infer_mean_grad(c: Inference) -> Dims:
-    if c.dims(0) != (4,):
-        raise c.fail("original input tensor shape must be 1-dimensional and 4 elements")
+    c.need_dims(0, (4,), "original input tensor shape must be 1-dimensional and 4 elements")
     return _check_sequences(c, c.need_sizes(0), 1, 2)
 
 

@@ -37,8 +37,8 @@ _INDEX = "output_dtype: {i32, i64} = i64"
 def _infer(c: Inference) -> Dims:
     c.need_rank(0, 2, f"logits should be a matrix, got {c.inputs[0]}")
     c.need_rank(1, 0, f"num_samples should be a scalar, got {c.inputs[1]}")
-    if len(c.inputs) == 3 and c.dims(2) != (2,):
-        raise c.fail(f"seed must have shape [2], not {c.inputs[2]}")
+    if len(c.inputs) == 3:
+        c.need_dims(2, (2,), f"seed must have shape [2], not {c.inputs[2]}")
     count = c.need_size(1, "num_samples should be nonnegative, got {size}")
     rows, classes = c.dims(0)
     if classes == 0 and isinstance(count, int) and count > 0:

@@ -107,9 +107,8 @@ def match_ending(c: Inference, dims: Dims, own: Dims) -> Dims:
 
 
 def need_dims(c: Inference, i: int, name: str, dims: Dims) -> None:
-    if c.dims(i) != dims:
-        shown = ",".join(str(d) for d in dims)
-        raise c.fail(f"{name} must have shape [{shown}], found {c.inputs[i]}")
+    shown = ",".join(str(d) for d in dims)
+    c.need_dims(i, dims, f"{name} must have shape [{shown}], found {c.inputs[i]}")
 
 
 def _infer_keyed(c: Inference) -> Dims:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 
 def _infer_arg(c: Inference) -> Dims:
-    axis, rank = c.need_int(1), c.rank(0)
+    rank = c.rank(0)
+    axis = c.need_int(1, shapes=[(None,) * max(rank - 1, 0)])
     if not -rank <= axis < rank:
         raise c.fail(f"Expected dimension in the range [{-rank}, {rank}), but got {axis}")
     shape = ",".join(str(d) for d in c.dims(0))

@@ -93,18 +93,22 @@ def bound_kernel(sorted_rows, values, out, length, count, begin, end):
 
 def _infer_bincount(c: Inference) -> Dims:
     size = c.need_size(1, "size ({size}) must be non-negative")
-    if c.inputs[2].size != 0 and c.dims(2) != c.dims(0):
-        if c.op.tf_name == "Bincount":
-            raise c.fail("Input indices and weights must have the same size.")
-        raise c.fail(
+    flat = c.op.tf_name == "Bincount"
+    if not flat and c.rank(0) not in (1, 2):
+        raise c.fail(f"Shape must be at most rank 2 but is rank {c.rank(0)}")
+    dims = (size,) if flat else (*c.dims(0)[:-1], size)
+    if c.inputs[2].size == 0 or c.dims(2) == c.dims(0):
+        return dims
+    # Weights of no elements count as 1 each, so how many there are decides what is computed.
+    c.need_number(c.inputs[2].size, "the number of weights", [dims])
+    fault = "Input indices and weights must have the same size."
+    if not flat:
+        fault = (
             "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
             f"acts as all weights equal to 1. Received {shown_dims(c.dims(2))}"
         )
-    if c.op.tf_name == "Bincount":
-        return (size,)
-    if c.rank(0) not in (1, 2):
-        raise c.fail(f"Shape must be at most rank 2 but is rank {c.rank(0)}")
-    return (*c.dims(0)[:-1], size)
+    c.need_dims(2, c.dims(0), fault)
+    return dims
 
 
 def _lower_bincount(node: Node) -> Lowering:

@@ -16,7 +16,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import InvalidModelError
 from flowc.ir.dims import minimum, product
-from flowc.ir.inference import Inference
+from flowc.ir.inference import Inference, open_shape
 from flowc.ir.lowering import LANES, MANY, SHORT, ByThreads, Native, on_gpu
 from flowc.ir.op import define
 from flowc.ir.types import Dims
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def _infer(c: Inference) -> Dims:
-    axis, rank = c.need_int(1), c.rank(0)
+    axis, rank = c.need_int(1, shapes=[open_shape(c.dims(0))]), c.rank(0)
     if not -rank <= axis < rank:
         raise c.fail(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
     return c.dims(0)

@@ -51,7 +51,8 @@ def infer_reduction(c: Inference) -> Dims:
     """The dims that are left after the axes of input 1 are folded."""
     rank = c.rank(0)
     folded: set[int] = set()
-    for axis in c.need_ints(1):
+    kept = [(None,) * rank] if c.attrs["keep_dims"] else None
+    for axis in c.need_ints(1, shapes=kept):
         if not -rank <= axis < rank:
             text = f"Invalid reduction dimension ({axis} for input with {rank} dimension(s)"
             if c.builds:

@@ -28,8 +28,7 @@ Array = np.ndarray[Any, Any]
 def _infer(c: Inference) -> Dims:
     if c.rank(1) != 1:
         raise c.fail("value_range should be a vector.")
-    if c.dims(1) != (2,):
-        raise c.fail(f"value_range should be a vector of 2 elements, got {c.inputs[1]}")
+    c.need_dims(1, (2,), f"value_range should be a vector of 2 elements, got {c.inputs[1]}")
     if c.rank(2) != 0:
         raise c.fail("nbins should be a scalar.")
     ends = c.content(1)

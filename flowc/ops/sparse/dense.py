@@ -32,10 +32,10 @@ def _infer(c: Inference) -> Dims:
     count = c.dims(0)[0] if c.rank(0) else 1
     dims = c.need_sizes(1)
     wide = c.dims(0)[1] if c.rank(0) == 2 else 1
-    if wide != len(dims):
-        raise c.fail(
-            f"output_shape has incorrect number of elements: {len(dims)} should be: {wide}"
-        )
+    fault = f"output_shape has incorrect number of elements: {len(dims)} should be: {wide}"
+    if isinstance(wide, int) and wide != len(dims):
+        raise c.fail(fault)
+    c.equal(wide, len(dims), fault)
     if c.rank(2):
         found = shown_dims(c.dims(2))
         wanted = f"sparse_values has incorrect shape {found}, should be [] or [{count}]"

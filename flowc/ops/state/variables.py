@@ -124,9 +124,11 @@ def _infer_resource_gather(c: Inference) -> Dims:
 
 def _infer_resource_gather_nd(c: Inference) -> Dims:
     held, places = c.dims(0), c.dims(1)
-    depth = places[-1] if places else None
-    if not isinstance(depth, int) or depth > len(held):
-        raise c.fail("indices must be at least a vector, with a known last dimension")
+    if not places:
+        raise c.fail("indices must be at least a vector")
+    depth = c.need_number(places[-1], "the last dimension of indices", [None])
+    if depth > len(held):
+        raise c.fail(f"index innermost dimension length must be <= {len(held)}, found {depth}")
     return (*places[:-1], *held[depth:])
 
 

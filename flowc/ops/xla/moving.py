@@ -90,8 +90,10 @@ define(
 
 def _infer_slice(c: Inference) -> Dims:
     sizes = c.need_sizes(2)
-    if len(sizes) != c.rank(0) or c.dims(1) != (len(sizes),):
-        raise c.fail("start_indices and size_indices must have one element for each dimension")
+    fault = "start_indices and size_indices must have one element for each dimension"
+    if len(sizes) != c.rank(0):
+        raise c.fail(fault)
+    c.need_dims(1, (len(sizes),), fault)
     for size, dim in zip(sizes, c.dims(0)):
         if isinstance(size, int) and isinstance(dim, int) and size > dim:
             raise c.fail(f"a slice of {size} elements of a dimension of {dim}")
@@ -131,8 +133,10 @@ define(
 
 def _infer_update(c: Inference) -> Dims:
     rank = c.rank(0)
-    if c.rank(1) != rank or c.dims(2) != (rank,):
-        raise c.fail("the update and the indices must have one dimension or element for each")
+    fault = "the update and the indices must have one dimension or element for each"
+    if c.rank(1) != rank:
+        raise c.fail(fault)
+    c.need_dims(2, (rank,), fault)
     for own, part in zip(c.dims(0), c.dims(1)):
         if isinstance(own, int) and isinstance(part, int) and part > own:
             raise c.fail(f"an update of {part} elements does not fit into {own}")

@@ -167,8 +167,7 @@ def _infer_conv(c: Inference) -> Dims:
     if not 0 <= spatial <= 3:
         raise c.fail(f"images of 0 to 3 dimensions are convolved, found {spatial}")
     for i, dims in ((2, (spatial,)), (3, (spatial, 2)), (4, (spatial,)), (5, (spatial,)), (6, ())):
-        if c.dims(i) != dims:
-            raise c.fail(f"input {i} must be {list(dims)}")
+        c.need_dims(i, dims, f"input {i} must be {list(dims)}")
     own = _Geometry.of(*(np.array(c.need_ints(i), np.int64) for i in range(2, 7)))
     counted = c.attrs.get("batch_group_count", 1)
     if min((*own.strides, *own.dilations, *(n + 1 for n in own.image_gaps), own.groups)) < 1:
