@@ -6,9 +6,21 @@ where they are protocol messages.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from flowc.encoding.settings_message import Counts, NamedNumbers, SettingsMessage, kept, message
 
 
+_T = TypeVar("_T")
+
+
+def _part(kind: type[_T]) -> type[_T]:
+    """A message that is called as what it is in another: `Experimental`."""
+    kind.__name__ = "RunHandlerPoolOptions" if "Pool" in kind.__name__ else "Experimental"
+    return kind
+
+
+@_part
 @message
 class _DevicesExperimental(SettingsMessage):
     """`GPUOptions.Experimental`."""
@@ -144,6 +156,7 @@ _ROLLOUTS = NamedNumbers(
 )
 
 
+@_part
 @message
 class _SessionsExperimental(SettingsMessage):
     """`ConfigProto.Experimental`."""
@@ -203,6 +216,7 @@ class ConfigProto(SettingsMessage):
 _TRACES = NamedNumbers("TraceLevel", "NO_TRACE SOFTWARE_TRACE HARDWARE_TRACE FULL_TRACE")
 
 
+@_part
 @message
 class _RunHandlerPoolOptions(SettingsMessage):
     """`RunOptions.Experimental.RunHandlerPoolOptions`."""
@@ -210,6 +224,7 @@ class _RunHandlerPoolOptions(SettingsMessage):
     priority: int = kept(1, 0)
 
 
+@_part
 @message
 class _RunsExperimental(SettingsMessage):
     """`RunOptions.Experimental`."""
@@ -237,12 +252,3 @@ class RunOptions(SettingsMessage):
     report_tensor_allocations_upon_oom: bool = kept(7, False)
     Experimental = _RunsExperimental
     experimental: _RunsExperimental = kept(8, _RunsExperimental)
-
-
-for _nested, _qualified in (
-    (_DevicesExperimental, "GPUOptions.Experimental"),
-    (_SessionsExperimental, "ConfigProto.Experimental"),
-    (_RunsExperimental, "RunOptions.Experimental"),
-    (_RunHandlerPoolOptions, "RunOptions.Experimental.RunHandlerPoolOptions"),
-):
-    _nested.__qualname__, _nested.__name__ = _qualified, _qualified.rpartition(".")[2]
