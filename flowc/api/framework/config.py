@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from flowc.encoding.settings_message import Counts, NamedNumbers, SettingsMessage, kept, message
 
-
 _T = TypeVar("_T")
 
 
