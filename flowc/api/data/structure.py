@@ -8,7 +8,7 @@ is a tensor, never a structure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from flowc import dtypes
 from flowc.api.framework import nest
@@ -81,6 +81,21 @@ def _common(one: TensorShape, other: TensorShape) -> TensorShape:
         return TensorShape(None)
     sizes = zip(one.as_list(), other.as_list())
     return TensorShape([a if a == b else None for a, b in sizes])
+
+
+class NoneTensorSpec(NamedTuple):
+    """A component that is None in every element. It is a structure without components, so that no
+    tensor holds it. Raises nothing."""
+
+
+def _with_nones(value: Any) -> Any:
+    """A structure with None where it had a `NoneTensorSpec`."""
+    if isinstance(value, NoneTensorSpec):
+        return None
+    if isinstance(value, Mapping | tuple):
+        inner = nest.children(value) or []
+        return nest.rebuilt(value, [_with_nones(item) for item in inner])
+    return value
 
 
 class SparseTensorSpec(ComponentSpec):
@@ -273,20 +288,21 @@ def relaxed(one: Any, other: Any) -> Any:
 
 def normalized(value: Any) -> Any:
     """A value in a structure of tensors, sparse tensors and datasets; Python values become
-    constants, lists of them too."""
+    constants, lists of them too, and None inside of it a `NoneTensorSpec`. Raises `ValueError` for
+    values that hold no tensor."""
     with get_default_graph().name_scope("normalize_element"):
         leaves = iter(range(1 << 30))
-        return _mapped(value, lambda leaf: _normal(leaf, next(leaves)))
+        found = _mapped(value, lambda leaf: _normal(leaf, next(leaves)))
+    if not nest.flatten(found):
+        raise ValueError(f"an element needs a component that is a tensor, found {value!r}")
+    return found
 
 
 def _normal(leaf: Any, number: int) -> Any:
     if isinstance(leaf, SparseTensor | RaggedTensor) or _is_dataset(leaf):
         return leaf
     if leaf is None:
-        raise ValueError(
-            "None values not supported: a component of an element is a tensor. Leave it out, or "
-            "give a constant in its place"
-        )
+        return NoneTensorSpec()
     return as_tensor(leaf, name=f"component_{number}")
 
 
@@ -367,4 +383,4 @@ def held_tensors(structure: Any, value: Any) -> list[Tensor]:
 def value_from(structure: Any, tensors: Sequence[Tensor]) -> Any:
     """The value that tensors hold."""
     found = [spec.value(t) for spec, t in zip(nest.flatten(structure), tensors, strict=True)]
-    return nest.pack_sequence_as(structure, found)
+    return _with_nones(nest.pack_sequence_as(structure, found))

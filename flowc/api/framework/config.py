@@ -6,7 +6,36 @@ where they are protocol messages.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from flowc.encoding.settings_message import Counts, NamedNumbers, SettingsMessage, kept, message
+
+_T = TypeVar("_T")
+
+
+def _part(kind: type[_T]) -> type[_T]:
+    """A message that is called as what it is in another: `Experimental`."""
+    kind.__name__ = "RunHandlerPoolOptions" if "Pool" in kind.__name__ else "Experimental"
+    return kind
+
+
+@_part
+@message
+class _DevicesExperimental(SettingsMessage):
+    """`GPUOptions.Experimental`."""
+
+    use_unified_memory: bool = kept(2, False)
+    num_dev_to_dev_copy_streams: int = kept(3, 0)
+    collective_ring_order: str = kept(4, "")
+    timestamped_allocator: bool = kept(5, False)
+    kernel_tracker_max_interval: int = kept(7, 0)
+    kernel_tracker_max_bytes: int = kept(8, 0)
+    kernel_tracker_max_pending: int = kept(9, 0)
+    internal_fragmentation_fraction: float = kept(10, 0.0)
+    use_cuda_malloc_async: bool = kept(11, False)
+    disallow_retry_on_allocation_failure: bool = kept(12, False)
+    num_virtual_devices_per_gpu: int = kept(15, 0)
+    gpu_system_memory_size_in_mb: int = kept(16, 0)
 
 
 @message
@@ -22,6 +51,8 @@ class GPUOptions(SettingsMessage):
     polling_active_delay_usecs: int = kept(6, 0)
     polling_inactive_delay_msecs: int = kept(7, 0)
     force_gpu_compatible: bool = kept(8, False)
+    Experimental = _DevicesExperimental
+    experimental: _DevicesExperimental = kept(9, _DevicesExperimental)
 
 
 _LEVELS = NamedNumbers("Level", "-1:L0 L1")
@@ -110,6 +141,52 @@ class GraphOptions(SettingsMessage):
 
 
 @message
+class SessionMetadata(SettingsMessage):
+    """The name and version of what a Session serves, kept. Raises `ValueError` for other fields,
+    `TypeError` for values of another type."""
+
+    name: str = kept(1, "")
+    version: int = kept(2, 0)
+
+
+_ROLLOUTS = NamedNumbers(
+    "MlirBridgeRollout",
+    "MLIR_BRIDGE_ROLLOUT_UNSPECIFIED MLIR_BRIDGE_ROLLOUT_ENABLED MLIR_BRIDGE_ROLLOUT_DISABLED",
+)
+
+
+@_part
+@message
+class _SessionsExperimental(SettingsMessage):
+    """`ConfigProto.Experimental`."""
+
+    MlirBridgeRollout = _ROLLOUTS
+    MLIR_BRIDGE_ROLLOUT_UNSPECIFIED = 0
+    MLIR_BRIDGE_ROLLOUT_ENABLED = 1
+    MLIR_BRIDGE_ROLLOUT_DISABLED = 2
+    collective_group_leader: str = kept(1, "")
+    executor_type: str = kept(3, "")
+    recv_buf_max_chunk: int = kept(4, 0)
+    use_numa_affinity: bool = kept(5, False)
+    collective_deterministic_sequential_execution: bool = kept(6, False)
+    collective_nccl: bool = kept(7, False)
+    share_session_state_in_clusterspec_propagation: bool = kept(8, False)
+    disable_thread_spinning: bool = kept(9, False)
+    share_cluster_devices_in_session: bool = kept(10, False)
+    session_metadata: SessionMetadata = kept(11, SessionMetadata)
+    optimize_for_static_graph: bool = kept(12, False)
+    enable_mlir_bridge: bool = kept(13, False)
+    disable_output_partition_graphs: bool = kept(14, False)
+    xla_fusion_autotuner_thresh: int = kept(15, 0)
+    enable_mlir_graph_optimization: bool = kept(16, False)
+    mlir_bridge_rollout: int = kept(17, 0, _ROLLOUTS)
+    use_tfrt: bool = kept(18, False)
+    disable_functional_ops_lowering: bool = kept(21, False)
+    xla_prefer_single_graph_cluster: bool = kept(22, False)
+    disable_optimize_for_static_graph: bool = kept(24, False)
+
+
+@message
 class ConfigProto(SettingsMessage):
     """Settings of a Session. `intra_op_parallelism_threads` is the number of threads of one run (0:
     one a core); `allow_soft_placement` lets operations on absent devices run on the CPU;
@@ -130,10 +207,31 @@ class ConfigProto(SettingsMessage):
     graph_options: GraphOptions = kept(10, GraphOptions)
     operation_timeout_in_ms: int = kept(11, 0)
     isolate_session_state: bool = kept(15, False)
+    Experimental = _SessionsExperimental
+    experimental: _SessionsExperimental = kept(16, _SessionsExperimental)
     share_cluster_devices_in_session: bool = kept(17, False)
 
 
 _TRACES = NamedNumbers("TraceLevel", "NO_TRACE SOFTWARE_TRACE HARDWARE_TRACE FULL_TRACE")
+
+
+@_part
+@message
+class _RunHandlerPoolOptions(SettingsMessage):
+    """`RunOptions.Experimental.RunHandlerPoolOptions`."""
+
+    priority: int = kept(1, 0)
+
+
+@_part
+@message
+class _RunsExperimental(SettingsMessage):
+    """`RunOptions.Experimental`."""
+
+    RunHandlerPoolOptions = _RunHandlerPoolOptions
+    collective_graph_key: int = kept(1, 0)
+    use_run_handler_pool: bool = kept(2, False)
+    run_handler_pool_options: _RunHandlerPoolOptions = kept(3, _RunHandlerPoolOptions)
 
 
 @message
@@ -151,3 +249,5 @@ class RunOptions(SettingsMessage):
     inter_op_thread_pool: int = kept(3, 0)
     output_partition_graphs: bool = kept(5, False)
     report_tensor_allocations_upon_oom: bool = kept(7, False)
+    Experimental = _RunsExperimental
+    experimental: _RunsExperimental = kept(8, _RunsExperimental)

@@ -62,7 +62,7 @@ class Layer:
         self._activity_regularizer = activity_regularizer
         self._reuse = _reuse
         self._base_name = name or scope_name(type(self).__name__)
-        self._name = name or _numbered(self._base_name)
+        self._name = name or numbered_name(self._base_name)
         self._scope: VariableScope | None = None
         self._trained: list[Any] = []
         self._kept: list[Any] = []
@@ -246,8 +246,8 @@ class Layer:
         """Raises `ValueError` before the layer is used."""
         if self._scope is None:
             raise ValueError(
-                f"No name available for layer scope because the layer {self._name!r} has not been "
-                "used yet. The scope name is determined the first time the layer instance is "
+                f'No name available for layer scope because the layer "{self._name}" has not been '
+                "used yet. The scope name  is determined the first time the layer instance is "
                 "called. You must therefore call the layer before querying `scope_name`."
             )
         return self._scope.name
@@ -414,7 +414,8 @@ def scope_name(name: str) -> str:
     return f"private{found}" if found.startswith("_") else found
 
 
-def _numbered(name: str) -> str:
+def numbered_name(name: str) -> str:
+    """The name of a layer or cell that was given none: its class's, and its number."""
     held: list[dict[str, int]] = get_default_graph().get_collection_ref(_NAMES)
     if not held:
         held.append({})

@@ -331,7 +331,7 @@ class BatchNormalization(Layer):
         graph = new.graph
         with graph.name_scope("AssignMovingAvg") as scope, graph.colocate_with(kept.op):
             if isinstance(momentum, Tensor):
-                decay = output("Sub", 1.0, momentum, name="sub")
+                decay = 1.0 - momentum
             else:
                 decay = as_tensor(1.0 - momentum, name="decay")
             decay = decay if decay.dtype is new.dtype else output("Cast", decay, DstT=new.dtype)

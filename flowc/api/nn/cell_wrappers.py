@@ -15,6 +15,7 @@ from flowc.api.arrays.shaping import concat, split
 from flowc.api.framework import nest
 from flowc.api.framework.scopes import name_scope
 from flowc.api.layers.input_spec import InputSpec
+from flowc.api.layers.named import activation_of
 from flowc.api.math.elementwise import add, clip_by_value, div, floor, multiply, sigmoid
 from flowc.api.math.reductions import matmul
 from flowc.api.nn.activations import tanh
@@ -224,7 +225,7 @@ class LSTMCell(RNNCell):
         num_proj_shards: int | None = None,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Callable[[Tensor], Tensor] | None = None,
+        activation: str | Callable[[Tensor], Tensor] | None = None,
         reuse: bool | None = None,
         name: str | None = None,
         dtype: Any = None,
@@ -236,7 +237,7 @@ class LSTMCell(RNNCell):
         self._initializer = initializer
         self._forget_bias = forget_bias
         self._state_is_tuple = state_is_tuple
-        self._activation = tanh if activation is None else activation
+        self._activation = activation_of(activation) or tanh
 
     @property
     def state_size(self) -> Any:

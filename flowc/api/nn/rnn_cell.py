@@ -13,12 +13,13 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.arrays.filling import zeros
-from flowc.api.arrays.shaping import concat, expand_dims, split
+from flowc.api.arrays.shaping import concat, expand_dims, slice_, split
 from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
 from flowc.api.framework.scopes import name_scope
 from flowc.api.layers.input_spec import InputSpec
-from flowc.api.layers.layer import scope_name
+from flowc.api.layers.layer import numbered_name, scope_name
+from flowc.api.layers.named import activation_of
 from flowc.api.math.elementwise import add, multiply, sigmoid
 from flowc.api.math.reductions import matmul
 from flowc.api.nn.activations import tanh
@@ -48,9 +49,31 @@ class RNNCell:
 
     def __init__(self, name: str | None = None, reuse: bool | None = None, dtype: Any = None):
         self._name = name
+        self._shown_name = name or numbered_name(self.default_name)
         self._reuse = reuse
         self._dtype = None if dtype is None else dtypes.as_dtype(dtype)
         self._scope: VariableScope | None = None
+
+    @property
+    def name(self) -> str:
+        """The name that the cell was given, or that of its class and its number in the graph."""
+        return self._shown_name
+
+    @property
+    def scope_name(self) -> str:
+        """The variable scope of the cell. Raises `ValueError` before it is called."""
+        if self._scope is None:
+            raise ValueError(
+                f'No name available for layer scope because the layer "{self.name}" has not been '
+                "used yet. The scope name  is determined the first time the layer instance is "
+                "called. You must therefore call the layer before querying `scope_name`."
+            )
+        return self._scope.name
+
+    @property
+    def built(self) -> bool:
+        """Whether the cell was called."""
+        return self._scope is not None
 
     @property
     def state_size(self) -> Any:
@@ -100,6 +123,11 @@ class RNNCell:
         return [] if self._scope is None else self._scope.trainable_variables()
 
     @property
+    def non_trainable_variables(self) -> list[Any]:
+        trained = set(map(id, self.trainable_variables))
+        return [v for v in self.variables if id(v) not in trained]
+
+    @property
     def weights(self) -> list[Any]:
         return self.variables
 
@@ -140,14 +168,14 @@ class _Units(RNNCell):
     def __init__(
         self,
         num_units: int,
-        activation: Callable[[Tensor], Tensor] | None = None,
+        activation: str | Callable[[Tensor], Tensor] | None = None,
         reuse: bool | None = None,
         name: str | None = None,
         dtype: Any = None,
     ) -> None:
         super().__init__(name, reuse, dtype)
         self._units = num_units
-        self._activation = tanh if activation is None else activation
+        self._activation = activation_of(activation) or tanh
 
     @property
     def state_size(self) -> Any:
@@ -191,7 +219,7 @@ class GRUCell(_Units):
     def __init__(
         self,
         num_units: int,
-        activation: Callable[[Tensor], Tensor] | None = None,
+        activation: str | Callable[[Tensor], Tensor] | None = None,
         reuse: bool | None = None,
         kernel_initializer: Any = None,
         bias_initializer: Any = None,
@@ -230,7 +258,7 @@ class BasicLSTMCell(_Units):
         num_units: int,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Callable[[Tensor], Tensor] | None = None,
+        activation: str | Callable[[Tensor], Tensor] | None = None,
         reuse: bool | None = None,
         name: str | None = None,
         dtype: Any = None,
@@ -266,7 +294,9 @@ class BasicLSTMCell(_Units):
 class MultiRNNCell(RNNCell):
     """Cells one above the other: each takes the output of the one below.
 
-    Raises `TypeError` where `cells` is no list, `ValueError` where it is empty."""
+    The state is a tuple of the cells' states, or, where `state_is_tuple` is False, [batch, all
+    their sizes]. Raises `TypeError` where `cells` is no list, `ValueError` where it is empty and
+    for cells whose states do not fit `state_is_tuple`."""
 
     def __init__(self, cells: Sequence[RNNCell], state_is_tuple: bool = True) -> None:
         super().__init__()
@@ -274,13 +304,19 @@ class MultiRNNCell(RNNCell):
             raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
         if not cells:
             raise ValueError("Must specify at least one cell for MultiRNNCell.")
-        if not state_is_tuple:
-            raise ValueError("MultiRNNCell keeps its state as a tuple of the cells' states")
+        sizes = [cell.state_size for cell in cells]
+        if not state_is_tuple and any(nest.is_nested(size) for size in sizes):
+            raise ValueError(
+                "Some cells return tuples of states, but the flag state_is_tuple is not set. State "
+                f"sizes are: {sizes}"
+            )
         self._cells = cells
+        self._state_is_tuple = state_is_tuple
 
     @property
     def state_size(self) -> Any:
-        return tuple(cell.state_size for cell in self._cells)
+        sizes = tuple(cell.state_size for cell in self._cells)
+        return sizes if self._state_is_tuple else sum(sizes)
 
     @property
     def output_size(self) -> Any:
@@ -288,12 +324,24 @@ class MultiRNNCell(RNNCell):
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         with name_scope(f"{type(self).__name__}ZeroState", None):
+            if not self._state_is_tuple:
+                return super().zero_state(batch_size, dtype)
             return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
 
     def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
-        states = []
-        for number, (cell, before) in enumerate(zip(self._cells, state, strict=True)):
+        if self._state_is_tuple and not nest.is_nested(state):
+            raise ValueError(
+                f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}"
+            )
+        states: list[Any] = []
+        at = 0
+        for number, cell in enumerate(self._cells):
             with variable_scope(f"cell_{number}"):
+                if self._state_is_tuple:
+                    before = state[number]
+                else:
+                    before = slice_(state, [0, at], [-1, cell.state_size])
+                    at += cell.state_size
                 inputs, after = cell(inputs, before)
                 states.append(after)
-        return inputs, tuple(states)
+        return inputs, tuple(states) if self._state_is_tuple else concat(states, 1)

@@ -26,7 +26,7 @@ from flowc.api.framework.basics import cast
 from flowc.api.framework.checks import Assert
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope, with_dependencies
-from flowc.api.math.elementwise import equal, less, less_equal, logical_and
+from flowc.api.math.elementwise import equal, less, logical_and
 from flowc.api.math.reductions import reduce_all
 from flowc.api.ragged.ragged_tensor import RaggedTensor
 from flowc.graph import Tensor
@@ -90,7 +90,7 @@ def _of_each_row(params: Any, indices: Any, batch_dims: int) -> Any:
     else:
         sizes = [-1, *[1] * _rank(flat)]
         starts, lengths = reshape(starts, sizes), reshape(lengths, sizes)
-    fits = reduce_all(logical_and(less_equal(0, flat), less(flat, lengths)))
+    fits = reduce_all(logical_and(flat >= 0, less(flat, lengths)))
     places = with_dependencies([Assert(fits, ["indices outside of their rows:", flat])], flat)
     places = places + starts
     if isinstance(indices, RaggedTensor):
@@ -172,7 +172,7 @@ def gathered_nd(params: Any, indices: Any) -> Any:
         return gathered(params, rows, 0, 0)
     kind = params.row_splits.dtype
     within, lengths = cast(places[..., 1], kind), gather(params.row_lengths(), rows)
-    fits = reduce_all(logical_and(less_equal(0, within), less(within, lengths)))
+    fits = reduce_all(logical_and(within >= 0, less(within, lengths)))
     checked = with_dependencies([Assert(fits, ["indices outside of their rows:", places])], within)
     inner = expand_dims(gather(params.row_starts(), rows) + checked, -1)
     return gathered_nd(params.values, concat([inner, cast(places[..., 2:], kind)], -1))

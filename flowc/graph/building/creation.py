@@ -34,14 +34,16 @@ def create(
     inputs: Sequence[Any] = (),
     attrs: Mapping[str, Any] | None = None,
     name: str | None = None,
+    numbers_fit: bool = False,
 ) -> Operation:
     """Adds an operation to the default graph.
 
     `inputs`: one entry for each input of the op's signature, a list where it takes several tensors;
-    without any, `attrs` has them by name. Python numbers take the dtype of the tensors that must
-    match them. `attrs`: those that do not follow from the inputs and have no default. Raises
-    `TypeError` for dtypes that do not fit, `ValueError` (`ShapeError`) for shapes and attrs,
-    `NotFoundError` for an op type without record.
+    without any, `attrs` has them by name. Python numbers take the dtype of the inputs before them
+    that they must match, with `numbers_fit` (Python's operators, gradients) of tensors behind them
+    too, which TensorFlow's functions refuse. `attrs`: those that do not follow from the inputs and
+    have no default. Raises `TypeError` for dtypes that do not fit, `ValueError` (`ShapeError`) for
+    shapes and attrs, `NotFoundError` for an op type without record.
     """
     record = record_of(op_type)
     with get_default_graph().name_scope(name or op_type) as scope:
@@ -49,7 +51,7 @@ def create(
         args = record.signature.inputs
         values = inputs or [given.pop(arg.name) for arg in args if arg.name in given]
         found = _Inputs(record, op_type, given)
-        found.take(values)
+        found.take(values, numbers_fit)
         return add_operation(op_type, found.tensors, found.attrs, scope, found.references)
 
 
@@ -92,14 +94,14 @@ class _Inputs:
             elif attr.kind == "list(type)" and attr.name in self.attrs:
                 self.attrs[attr.name] = [plain_attr(t, "type", attr.name) for t in given or ()]
 
-    def take(self, inputs: Sequence[Any]) -> None:
+    def take(self, inputs: Sequence[Any], numbers_fit: bool) -> None:
         args = self.record.signature.inputs
         if len(inputs) != len(args):
             names = ", ".join(a.name for a in args) or "none"
             raise TypeError(
                 f"{self.op_type} takes {len(args)} inputs ({names}), found {len(inputs)}"
             )
-        hints = self._dtype_hints(inputs)
+        hints = self._dtype_hints(inputs) if numbers_fit else {}
         for arg, value in zip(args, inputs):
             if arg.is_ref and hasattr(value, "_ref"):  # a variable
                 value = value._ref()

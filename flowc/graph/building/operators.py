@@ -20,9 +20,9 @@ _SMALL_INTEGERS = frozenset({dtypes.u8, dtypes.i8, dtypes.u16, dtypes.i16})  # d
 
 
 def _output(op_type: str, *inputs: Any, name: str | None = None, **attrs: Any) -> Tensor:
-    from flowc.graph.building.creation import output
+    from flowc.graph.building.creation import create
 
-    return output(op_type, *inputs, name=name, **attrs)
+    return create(op_type, inputs, attrs, name, numbers_fit=True).outputs[0]
 
 
 def _beside(graph: Graph) -> Graph:

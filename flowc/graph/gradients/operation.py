@@ -71,7 +71,7 @@ class GraphGradients(GradientBuilder):
         name = NAMES.get(op.tf_name)
         if name in ("mul", "truediv") and self._op_type in (op.tf_name, "Square"):
             name = None
-        outputs = create(op.tf_name, grouped, attrs, name).outputs
+        outputs = create(op.tf_name, grouped, attrs, name, numbers_fit=True).outputs
         return outputs[0] if len(outputs) == 1 else outputs
 
     def const(self, value: Any, dtype: DType | None = None) -> Tensor:
