@@ -19,6 +19,7 @@ import numpy as np
 
 from flowc.cache.store import KernelCache, find_program, kernel_cache, pending_program_key
 from flowc.codegen.compiled import CompiledProgram
+from flowc.codegen.link.loaded import as_images
 from flowc.codegen.targets import target_named
 from flowc.dataclass import dataclass
 from flowc.errors import UNFED, InternalError, InvalidArgumentError, UnsupportedError, as_raised
@@ -172,7 +173,7 @@ def load_executable(
     """The program of a Computation, ready to run: from disk where it is known, else compiled."""
     folder, key = cache_folder(), ""
     if folder is None:
-        program = compile_computation(c, options, spec)
+        program = as_images(compile_computation(c, options, spec))
     else:
         compile_it: Callable[[], CompiledProgram] = lambda: compile_computation(c, options, spec)
         key_of, is_new = pending_program_key(c, options, spec)

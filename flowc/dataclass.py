@@ -5,8 +5,8 @@ the part that flowc uses: `fields`, `replace`, `asdict` and patterns work on it.
 inherit from it are made here, too. Invariant: the same methods with the same results, but that no
 instance of a frozen class takes attributes, of a class that inherits from it neither. The standard
 decorator compiles the text of six methods for a frozen class, which takes 0.3 ms; a first result
-imports some two hundred classes. Here only `__init__` is compiled; the others are made of functions
-that all classes share.
+imports some two hundred classes. Here only `__init__` is compiled, when the first instance is made,
+which of half of the classes is never; the others are made of functions that all classes share.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import MISSING, Field, FrozenInstanceError, field
 from operator import attrgetter, ge, gt, le, lt
 from operator import eq as same
 from reprlib import recursive_repr
+from types import MethodType
 from typing import Any, TypeVar, dataclass_transform
 
 _C = TypeVar("_C", bound=type)
@@ -45,7 +46,7 @@ def dataclass(
             init=False, repr=False, eq=False, slots=slots, weakref_slot=weakref_slot
         )(cls)
         fields: Sequence[Field[Any]] = dataclasses.fields(known)
-        methods: dict[str, Any] = {"__init__": _initializer(known, frozen)}
+        methods: dict[str, Any] = {"__init__": _Initializer(known, frozen)}
         if repr:
             methods["__repr__"] = _repr
         compared = _values([f.name for f in fields if f.compare])
@@ -68,6 +69,17 @@ def dataclass(
         return known
 
     return made
+
+
+class _Initializer:
+    """`__init__` of a class until someone asks for it, which leaves the compiled one behind."""
+
+    def __init__(self, cls: Any, frozen: bool) -> None:
+        self._cls, self._frozen = cls, frozen
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        compiled = self._cls.__init__ = _initializer(self._cls, self._frozen)
+        return compiled if instance is None else MethodType(compiled, instance)
 
 
 def _initializer(cls: Any, frozen: bool) -> Callable[..., None]:

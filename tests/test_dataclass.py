@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import weakref
 from collections.abc import Callable
@@ -87,6 +88,21 @@ def test_classes_do_what_standard_ones_do(flags: dict[str, bool]) -> None:
     assert _seen(own) == _seen(standard)
     if flags.get("repr", True):
         assert repr(own(1)) == repr(standard(1))
+
+
+def test_initializers_are_compiled_for_the_first_instance() -> None:
+    """Once, for those of a class that inherits from it, too; or for who asks what it takes."""
+    cls, other = (_made(ours.dataclass, {"frozen": True}) for _ in range(2))
+
+    class Further(cls):
+        """No dataclass itself."""
+
+    before = cls.__dict__["__init__"]
+    assert Further(1, z=[2]).z == [2]
+    compiled = cls.__dict__["__init__"]
+    assert inspect.isfunction(compiled) and not inspect.isfunction(before)
+    assert (cls(3).x, cls.__dict__["__init__"]) == (3, compiled)
+    assert [*inspect.signature(other).parameters] == ["x", "y", "z", "hidden"]
 
 
 @ours.dataclass(frozen=True, slots=True)

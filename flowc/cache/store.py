@@ -169,8 +169,8 @@ def find_program(
         held.enter_context(_one_process_at_a_time(folder, key))
         program = disk.load(key)
         if program is None:
-            program = compile_it()
-            _store_soon(disk, key, as_images(program), held)
+            program = as_images(compile_it())
+            _store_soon(disk, key, program, held)
     return program
 
 

@@ -14,7 +14,6 @@ from flowc import dtypes
 from flowc.dataclass import dataclass
 from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
-from flowc.extract.function_gradients import gradient_call
 from flowc.extract.node_source import ARGUMENT, CallSource, Ref
 from flowc.extract.trace.branches import build_if
 from flowc.extract.trace.loop_invariance import is_loop_invariant
@@ -165,6 +164,8 @@ class NodeExtractor:
         return self.applied(self.scope, function, inputs)
 
     def gradients(self, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        from flowc.extract.function_gradients import gradient_call  # late: few graphs have them
+
         functions = self.extraction.functions
         reference, given = gradient_call(functions, self.name, function, inputs, self.callers)
         return self.call(reference, given)

@@ -52,6 +52,13 @@ def finish_storing() -> None:
             thread.join(60)
 
 
+def test_what_is_stored_is_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that compiles a program loads its image, too, and does without LLVM's linker."""
+    image = program(0)
+    monkeypatch.setattr(store, "as_images", lambda program: image)
+    assert find_program(tmp_path, KEY, lambda: program(0)) is image
+
+
 def test_the_first_run_does_not_wait(tmp_path: Path, writing: threading.Event) -> None:
     made = program(LARGE)
     assert find_program(tmp_path, KEY, lambda: made) is made

@@ -1,12 +1,13 @@
 """Functions of numbers that may be complex or real: what kernels of matrices are written with.
 
-In: the types of operands. Out: intrinsics of Numba by name. Invariant: of a real number `conj` and
-`real_of` are the number itself, so that one source serves both kinds.
+In: the types of operands. Out: what makes intrinsics of Numba, by name. Invariant: of a real number
+`conj` and `real_of` are the number itself, so that one source serves both kinds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -108,11 +109,11 @@ def _root(b: ir.IRBuilder, values: Sequence[Any]) -> Any:
     return _call(b, "sqrt", values[0])
 
 
-def number_functions() -> dict[str, Any]:
-    """The functions by the names that kernels call them."""
+def number_functions() -> dict[str, Callable[[], Any]]:
+    """What makes the functions, by the names that kernels call them."""
 
-    def function(name: str, signature: Callable[..., Any], emit: Emit) -> Any:
-        return numba_function(name, signature, emit)
+    def function(name: str, signature: Callable[..., Any], emit: Emit) -> Callable[[], Any]:
+        return partial(numba_function, name, signature, emit)
 
     return {
         "conj": function("conj", lambda x: x(x), _conj),

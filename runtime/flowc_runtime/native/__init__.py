@@ -32,7 +32,6 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from flowc_runtime.native.arena import ArenaEmitter
-from flowc_runtime.native.cuda import CudaEmitter
 from flowc_runtime.native.interpreter import InterpreterEmitter
 from flowc_runtime.native.pool import MACHINES, PoolEmitter
 from flowc_runtime.native.writer import call_at_unload
@@ -64,6 +63,8 @@ def _module_text(triple: str) -> str:
 @cache
 def cuda_module_text(triple: str) -> str:
     """The module that programs with kernels for an NVIDIA GPU have beside it."""
+    from flowc_runtime.native.cuda import CudaEmitter  # late: most programs have none
+
     module = ir.Module("flowc_native_cuda")
     module.triple = triple
     module.data_layout = data_layout(triple)

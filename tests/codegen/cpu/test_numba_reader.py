@@ -17,9 +17,9 @@ from numba.core import types
 from numba.core.typed_passes import type_inference_stage
 
 from flowc.codegen.cpu.kernel_inlining import kernel_source
-from flowc.codegen.cpu.numba_frontend import base_globals
 from flowc.codegen.cpu.numba_stages import inference, stages
 from flowc.codegen.cpu.numba_stages.inference import infer_types
+from flowc.codegen.cpu.numba_stages.kernel_globals import base_globals
 from flowc.codegen.cpu.numba_stages.reader import read_definition
 from flowc.codegen.cpu.numba_stages.stages import contexts
 from flowc.codegen.kernels.kernel import Kernel
@@ -224,7 +224,7 @@ def _native_kernels() -> list[Callable[..., None]]:
 def test_native_kernels_are_read_from_their_source(function: Callable[..., None]) -> None:
     (definition,) = ast.parse(kernel_source(function)).body
     assert isinstance(definition, ast.FunctionDef)
-    space = {**base_globals(), **function.__globals__}
+    space = {**base_globals(function.__code__.co_names), **function.__globals__}
     exec(kernel_source(function), space)
     kernel = read_definition(space[function.__name__], definition)
     for block in kernel.blocks.values():

@@ -17,6 +17,7 @@ from numba.core import types
 from flowc import dtypes
 from flowc.codegen.cpu import numba_frontend
 from flowc.codegen.cpu.numba_frontend import kernel_text
+from flowc.codegen.cpu.numba_stages.kernel_globals import base_globals
 from flowc.codegen.cpu.numba_stages.lowering import dominators_of
 from flowc.codegen.cpu.numba_stages.reader import read_definition
 from flowc.codegen.cpu.numba_stages.stages import _typed, contexts
@@ -77,6 +78,18 @@ def test_text_of_another_form_is_refused(known: str, other: str) -> None:
     numba_frontend._clean(lowered.text, lowered.name, "key")
     with pytest.raises(InternalError, match="another form"):
         numba_frontend._clean(lowered.text.replace(known, other), lowered.name, "key")
+
+
+def test_functions_of_kernels_are_made_for_the_names_that_they_use() -> None:
+    found = base_globals(["idiv", "range", "x"])
+    assert "idiv" in found and not {"range", "x", "conj", "fold_add"} & set(found)
+    assert base_globals(["idiv"])["idiv"] is found["idiv"]
+
+
+def test_floors_and_magnitudes_of_floats_are_found() -> None:
+    """They are in Numba's rules for `math`, which are imported when a kernel has need of them."""
+    assert "floorf" in kernel_text(kernel("y[i] = x[i] // f32(n)"))
+    assert "llvm.fabs.f32" in kernel_text(kernel("y[i] = abs(x[i])"))
 
 
 def test_text_depends_neither_on_order_nor_on_threads() -> None:

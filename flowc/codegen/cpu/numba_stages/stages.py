@@ -125,9 +125,7 @@ class _KernelContext(CPUContext):
         self.sizes: dict[str, int] = {}
 
     def load_additional_registries(self) -> None:
-        from numba.cpython import builtins, mathimpl, numbers, rangeobj, tupleobj  # noqa: F401
-
-        self.install_registry(mathimpl.registry)
+        from numba.cpython import builtins, numbers, rangeobj, tupleobj  # noqa: F401
 
     def pair_first(self, builder: ir.IRBuilder, val: ir.Value, ty: Any) -> ir.Value:
         return parts_of(builder, val)[0]
@@ -142,6 +140,10 @@ class _KernelContext(CPUContext):
         key = (fn, sig)
         found = self.implementations.get(key)
         if found is None:
+            if not _firstcall:  # nothing was found: powers and floors of floats are in `math`
+                from numba.cpython import mathimpl
+
+                self.install_registry(mathimpl.registry)
             found = super().get_function(fn, sig, _firstcall)
             self.implementations[key] = found
         return found
