@@ -26,7 +26,7 @@ from flowc.ir.dims import Dim, Symbol, substitute, symbol
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class FilledPart:
     """What a buffer is filled with, and where an element of it stands."""
 
     buffer: str
@@ -34,7 +34,7 @@ class Fill:
     address: Dim
 
 
-def fills_of(probe: ClusterLowering) -> list[Fill] | None:
+def fills_of(probe: ClusterLowering) -> list[FilledPart] | None:
     """What the lowering stores, where that is numbers alone; else None."""
     stores = [s for s in probe.nest.body if isinstance(s, Store)]
     if probe.read_names or probe.nest.faults:
@@ -46,7 +46,7 @@ def fills_of(probe: ClusterLowering) -> list[Fill] | None:
         number = store.value
         if not isinstance(number, Literal) or not _is_plain(number):
             return None
-        found.append(Fill(store.buffer, number, address))
+        found.append(FilledPart(store.buffer, number, address))
     return found
 
 
@@ -58,7 +58,7 @@ def _is_plain(number: Literal) -> bool:
 
 def emit_fills(
     c: ClusterLowering,
-    fills: Sequence[Fill],
+    fills: Sequence[FilledPart],
     corner: Mapping[Symbol, Index],
     step: Dim,
     rows: Index,

@@ -40,7 +40,7 @@ from flowc.codegen.kernels.builder import (
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, row_major
 from flowc.codegen.kernels.cost import body_cost
-from flowc.codegen.kernels.fills import Fill, between, emit_fills, fills_of
+from flowc.codegen.kernels.fills import FilledPart, between, emit_fills, fills_of
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import (
     Index,
@@ -354,7 +354,7 @@ class _Pointwise:
             here = nest.let(int_sum(i.name, less), "j").name
             yield start if stop - start == 1 else symbol(LOCAL + here, stop - start) + start
 
-    def _fills_in(self, number: int, start: Dim, stop: Dim) -> list[Fill] | None:
+    def _fills_in(self, number: int, start: Dim, stop: Dim) -> list[FilledPart] | None:
         """The numbers that all elements in a stretch of group `number` are, whatever the indices of
         others, as where an image is padded; None if they are computed. They stand where the index
         of the whole group is named, so that stretches are alike."""
@@ -369,7 +369,7 @@ class _Pointwise:
         places = [row_major(v.dims, index) for v in self.body.results]
         return [replace(fill, address=at) for fill, at in zip(fills, places, strict=True)]
 
-    def _fill(self, number: int, chosen: list[Dim], fills: Sequence[Fill]) -> None:
+    def _fill(self, number: int, chosen: list[Dim], fills: Sequence[FilledPart]) -> None:
         """What a step of the shared range has where group `number` is in a stretch of numbers:
         a row of the last group, or the rows of a block."""
         at = {Symbol(f"{LOCAL}i{g}"): index for g, index in enumerate(chosen)}
