@@ -33,7 +33,11 @@ from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.kernels.sharing.alike import AlikeLaunches
 from flowc.codegen.kernels.sharing.launch_divisors import with_divisors_of_launch
 from flowc.codegen.kernels.sharing.launch_literals import SharedLiterals
-from flowc.codegen.kernels.sharing.launch_sizes import is_small, with_sizes_of_launch
+from flowc.codegen.kernels.sharing.launch_sizes import (
+    is_small,
+    moves_by_routines,
+    with_sizes_of_launch,
+)
 from flowc.codegen.llvm.compile import compile_module
 from flowc.codegen.llvm.processor import Processor
 from flowc.codegen.packed import Packed
@@ -98,7 +102,8 @@ def launches_of(
 ) -> dict[Node, tuple[Launch, ...]]:
     """The kernels of every cluster, also of those in the bodies of loops and branches. Most scalars
     need none: the driver computes them. `shares_sizes`: what is small and runs once a run has
-    kernels for any sizes. `made` is told the launches of each cluster as they are made."""
+    kernels for any sizes, as has what routines move. `made` is told the launches of each cluster as
+    they are made."""
     found: dict[Node, tuple[Launch, ...]] = {}
     small, others = AlikeLaunches(), AlikeLaunches()
     literals = SharedLiterals(target.host)
@@ -108,7 +113,13 @@ def launches_of(
         return tuple(literals.of(with_sizes_of_launch(x, target.host)) for x in found)
 
     def for_known_sizes(node: Node) -> tuple[Launch, ...]:
-        return tuple(map(literals.of, for_any_divisors(node)))
+        found = for_any_divisors(node)
+        return tuple(literals.of(with_needed_sizes(x)) for x in found)
+
+    def with_needed_sizes(launch: Launch) -> Launch:
+        if not shares_sizes or not moves_by_routines(launch):
+            return launch
+        return with_sizes_of_launch(launch, target.host)
 
     def for_any_divisors(node: Node) -> Iterator[Launch]:
         found = target.host.launches(node)

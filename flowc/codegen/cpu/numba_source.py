@@ -14,7 +14,9 @@ from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.kernels.nest import (
     ACROSS,
     COLUMNS,
+    FILL_BLOCK,
     MOVE,
+    MOVE_BLOCK,
     TURN,
     Address,
     Apply,
@@ -318,6 +320,10 @@ def _intrinsic(name: str) -> Callable[..., Any]:
         from flowc.codegen.cpu.vector_interleave import MARKS
 
         return MARKS[name]
+    if name in (MOVE_BLOCK, FILL_BLOCK):
+        from flowc.codegen.cpu.block_routines import fill_block, move_block
+
+        return move_block() if name == MOVE_BLOCK else fill_block()
     if name.startswith((TURN, MOVE, COLUMNS)):
         from flowc.codegen.cpu.register_transpose import move_columns, move_tile, turn_tile
 

@@ -24,7 +24,7 @@ from flowc_runtime.native.writer import I32, i64
 
 LANE_BYTES = 16  # shuffles within such parts of a vector are the cheapest
 VECTOR_BYTES = 32  # of longer vectors there are half as many shuffles at a time
-_ELEMENTS = {dtype.size: dtype for dtype in (dtypes.u8, dtypes.u16, dtypes.u32, dtypes.u64)}
+ELEMENTS = {dtype.size: dtype for dtype in (dtypes.u8, dtypes.u16, dtypes.u32, dtypes.u64)}
 
 
 @cache
@@ -63,9 +63,9 @@ def _call(
 ) -> None:
     """Calls the routine for elements of that size, which kernels share."""
     source, distance, target, step = values
-    element = _ELEMENTS[contexts()[1].get_abi_sizeof(source.type.pointee)]
+    element = ELEMENTS[contexts()[1].get_abi_sizeof(source.type.pointee)]
     emit = partial(
-        _emit_turn, size=element.size, count=rows, columns=columns, is_whole=how == "turn"
+        emit_turn, size=element.size, count=rows, columns=columns, is_whole=how == "turn"
     )
     sides = f"{rows}" if columns == TILE_SIDE else f"{rows}x{columns}"
     routine = Routine(f"{how}_tile.{element}.{sides}", element, "ppii", emit, shared=True)
@@ -73,7 +73,7 @@ def _call(
     routine.call(b, b.bitcast(source, pointer), b.bitcast(target, pointer), distance, step)
 
 
-def _emit_turn(
+def emit_turn(
     b: ir.IRBuilder, values: Values, size: int, count: int, columns: int, is_whole: bool
 ) -> None:
     """A vector gets parts of rows that are as far apart as a part has elements, so that what is

@@ -24,6 +24,8 @@ BYTES = "bytes"  # the element type of raw scratch memory
 # Start the names of what transposes tiles, before the number of their rows: to a buffer, and in
 # place of loads and stores; before that of their columns, of which no other is read.
 TURN, MOVE, COLUMNS = "turn_tile_", "move_tile_", "move_columns_"
+# What transposes blocks of any size, and what fills some with one number.
+MOVE_BLOCK, FILL_BLOCK = "move_block", "fill_block"
 FOLD = "fold_"  # starts the names of the ops that join a running total
 ACROSS = "across_"  # starts the names of the ops that join the totals of lanes
 

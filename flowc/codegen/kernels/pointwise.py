@@ -15,7 +15,9 @@ Invariant: every element of the results is written once, by the worker whose ran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from math import gcd, prod
 
@@ -34,9 +36,11 @@ from flowc.codegen.kernels.builder import (
     int_number,
     int_op,
     int_sum,
+    linear_factors,
 )
-from flowc.codegen.kernels.cluster import ClusterLowering
+from flowc.codegen.kernels.cluster import ClusterLowering, row_major
 from flowc.codegen.kernels.cost import body_cost
+from flowc.codegen.kernels.fills import FilledPart, between, emit_fills, fills_of
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import (
     Index,
@@ -44,7 +48,7 @@ from flowc.codegen.kernels.nest import (
     statements_within,
 )
 from flowc.codegen.kernels.shared_tiles import SIDE, shared_tile
-from flowc.codegen.kernels.tile_loops import reads_memory, tile_loops
+from flowc.codegen.kernels.tile_loops import reads_memory, rows_of_block, tile_loops
 from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import (
@@ -55,6 +59,7 @@ from flowc.ir.dims import (
     is_nonnegative,
     maximum,
     product,
+    substitute,
     symbol,
 )
 
@@ -313,23 +318,74 @@ class _Pointwise:
 
     def _nest(self, number: int, chosen: list[Dim]) -> None:
         """The loops or branches of group `number` and those inside it."""
-        nest = self.c.nest
         if number == self.tiled:
             self._tiles(number, chosen)
-            return
-        for start, stop in self.parts[number]:
-            if number == self.last:
+        elif number == self.last:
+            for start, stop in self.parts[number]:
                 self._inner_loop(start, stop, chosen)
-            elif len(self.parts[number]) == 1:
-                self._nest(number + 1, [*chosen, symbol(f"{LOCAL}i{number}", stop)])
-            else:
-                i, first = int_name(f"i{number}"), nest.size(start)
-                inside = both(compare("ge", i, first), compare("lt", i, nest.size(stop)))
-                with nest.when(inside):
-                    less = f"-{first.name}" if isinstance(first, Name) else -int(start)
-                    here = nest.let(int_sum(i.name, less), "j").name
-                    index = symbol(LOCAL + here, stop - start) + start
-                    self._nest(number + 1, [*chosen, start if stop - start == 1 else index])
+        elif len(self.parts[number]) == 1:
+            self._nest(number + 1, [*chosen, symbol(f"{LOCAL}i{number}", self.extents[number])])
+        else:
+            self._branches(number, chosen)
+
+    def _branches(self, number: int, chosen: list[Dim]) -> None:
+        """A branch for each stretch of group `number`; one where a number stands on both sides."""
+        parts = self.parts[number]
+        fills = [self._fills_in(number, *stretch) for stretch in parts]
+        others = [stretch for stretch, found in zip(parts, fills) if found is None]
+        filled = [found for found in fills if found is not None]
+        if len(others) == 1 and all(found == filled[0] for found in filled):
+            with self._inside(number, *others[0]) as index:
+                self._nest(number + 1, [*chosen, index])
+            with self.c.nest.otherwise():
+                self._fill(number, chosen, filled[0])
+            return
+        for stretch in parts:
+            with self._inside(number, *stretch) as index:
+                self._nest(number + 1, [*chosen, index])
+
+    @contextmanager
+    def _inside(self, number: int, start: Dim, stop: Dim) -> Iterator[Dim]:
+        """A branch in which the index of group `number`, which this gives, is in a stretch."""
+        nest = self.c.nest
+        i, first = int_name(f"i{number}"), nest.size(start)
+        with nest.when(both(compare("ge", i, first), compare("lt", i, nest.size(stop)))):
+            less = f"-{first.name}" if isinstance(first, Name) else -int(start)
+            here = nest.let(int_sum(i.name, less), "j").name
+            yield start if stop - start == 1 else symbol(LOCAL + here, stop - start) + start
+
+    def _fills_in(self, number: int, start: Dim, stop: Dim) -> list[FilledPart] | None:
+        """The numbers that all elements in a stretch of group `number` are, whatever the indices of
+        others, as where an image is padded; None if they are computed. They stand where the index
+        of the whole group is named, so that stretches are alike."""
+        c = ClusterLowering(self.body, ())
+        whole: list[Dim] = [symbol(f"{LOCAL}i{g}", e) for g, e in enumerate(self.extents)]
+        inside = symbol(f"{LOCAL}i", stop - start) + start
+        store_all(c, self.body, [self._index([*whole[:number], inside, *whole[number + 1 :]])])
+        fills = fills_of(c)
+        if fills is None:
+            return None
+        index = self._index(whole)
+        places = [row_major(v.dims, index) for v in self.body.results]
+        return [replace(fill, address=at) for fill, at in zip(fills, places, strict=True)]
+
+    def _fill(self, number: int, chosen: list[Dim], fills: Sequence[FilledPart]) -> None:
+        """What a step of the shared range has where group `number` is in a stretch of numbers:
+        a row of the last group, or the rows of a block."""
+        at = {Symbol(f"{LOCAL}i{g}"): index for g, index in enumerate(chosen)}
+        fills = [replace(f, address=substitute(f.address, at)) for f in fills]
+        last = Symbol(f"{LOCAL}i{self.last}")
+        if self.tiled is None:
+            columns = self.c.nest.size(self.extents[-1])
+            emit_fills(self.c, fills, {last: int_number(0)}, 0, int_number(1), columns)
+            return
+        row, columns = Symbol(f"{LOCAL}i{self.tiled}"), self._columns_of_tiles()
+        step = linear_factors(fills[0].address).get(row, 0)
+        rows = rows_of_block(
+            self.c, f"i{self.tiled}", self.choices.tile_rows, self.extents[self.tiled]
+        )
+        corner = {row: rows[0], last: columns[0]}
+        emit_fills(self.c, fills, corner, step, between(*rows), between(*columns))
 
     def _inner_loop(self, start: Dim, stop: Dim, chosen: list[Dim]) -> None:
         nest = self.c.nest
@@ -355,10 +411,10 @@ class _Pointwise:
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
         """Tiles of group `number` and the last; the indices of groups between are set before. What
         reads no memory is not transposed: neither tiles nor stretches of its rows gain anything."""
-        between = [symbol(f"{LOCAL}i{g}", self.extents[g]) for g in range(number + 1, self.last)]
+        outer = [symbol(f"{LOCAL}i{g}", self.extents[g]) for g in range(number + 1, self.last)]
 
         def store(c: ClusterLowering, row: Dim, column: Dim) -> None:
-            self._store([*chosen, row, *between, column], c)
+            self._store([*chosen, row, *outer, column], c)
 
         sizes, stretches = (self.extents[number], self.extents[-1]), self.parts[number]
         if not reads_memory(ClusterLowering(self.body, ()), *sizes, store):

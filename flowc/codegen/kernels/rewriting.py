@@ -18,6 +18,7 @@ from flowc.codegen.kernels.nest import (
     Expression,
     For,
     If,
+    Invoke,
     Let,
     Load,
     Statement,
@@ -50,6 +51,8 @@ class NestRewriter:
                 condition, body = self.expression(s.condition), self.block(s.body)
                 otherwise = self.block(s.otherwise)
                 return replace(s, condition=condition, body=body, otherwise=otherwise)
+            case Invoke():
+                return replace(s, operands=tuple(map(self.expression, s.operands)))
             case _:
                 return s
 

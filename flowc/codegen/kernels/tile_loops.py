@@ -2,7 +2,8 @@
 
 In: the rows and columns of such a space and a function that stores one element. Out: loops that
 walk it tile by tile. In whole tiles, such reads come from a buffer into which vector instructions
-transpose the tile; at the edges they go to memory element by element.
+transpose the tile; at the edges they go to memory element by element. Where nothing is computed
+there are no loops: a routine transposes the block, or fills it with a number.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 from flowc.codegen.kernels.builder import (
     LOCAL,
-    both,
     compare,
     int_name,
     int_number,
@@ -20,9 +20,10 @@ from flowc.codegen.kernels.builder import (
     linear_factors,
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, Read
+from flowc.codegen.kernels.fills import between, dim_of, emit_fills, fills_of
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import (
-    MOVE,
+    MOVE_BLOCK,
     TURN,
     Address,
     Carve,
@@ -52,7 +53,7 @@ class _TransposedRead:
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
-    """Where a tile goes that is stored as it was read: its rows are `distance` apart."""
+    """Where elements go that are stored as they were read: rows are `distance` apart."""
 
     name: str
     distance: Dim
@@ -65,11 +66,11 @@ def tile_loops(
     block: str,
     stretch: tuple[Dim, Dim],
     columns: Dim,
-    between: tuple[Index, Index],
+    within: tuple[Index, Index],
     store: StoreElement,
     choices: LoopChoices,
 ) -> Dim:
-    """Walks those rows of block number `block` that are in a stretch, and the columns `between`
+    """Walks those rows of block number `block` that are in a stretch, and the columns `within`
     two, the first at the side of a tile; returns the bytes of scratch it uses. `probe` is another
     lowering of the body, which finds the reads."""
     nest, side, together = c.nest, choices.tile_side, choices.tile_rows
@@ -81,19 +82,26 @@ def tile_loops(
     transposed = transposed_reads(probe)
     widths = _widths(columns, choices) if transposed else []
     # A block begins at a multiple of `together`, and a stretch anywhere.
-    has_edges = not (
-        all(isinstance(d, int) and d % side == 0 for d in (start, rows, together))
-        and (isinstance(columns, int) and columns % side in (0, *widths))
-    )
-    target = _target_of(probe, transposed)
-    tiles = _Tiles(c, transposed, target, store, row, column, side, has_edges)
-    top, bottom = _rows_of_block(c, block, together, start, rows)
+    are_high = all(isinstance(d, int) and d % side == 0 for d in (start, rows, together))
+    are_wide = isinstance(columns, int) and columns % side in (0, *widths)
+    top, bottom = rows_of_block(c, block, together, rows, start)
+    corner, counts = (top, within[0]), (between(top, bottom), between(*within))
+    fills = fills_of(probe)
+    if fills is not None:
+        step = linear_factors(fills[0].address).get(Symbol(ROW), 0)
+        emit_fills(c, fills, dict(zip((Symbol(ROW), Symbol(COLUMN)), corner)), step, *counts)
+        return 0
     if not probe.read_names:
-        with nest.loop("row", top, bottom), nest.loop("column", *between):
+        with nest.loop("row", top, bottom), nest.loop("column", *within):
             store(c, row, column)
         return 0
+    target = _target_of(probe, transposed)
+    if target is not None:
+        _move(c, transposed[0], target, corner, counts)
+        return 0
+    tiles = _Tiles(c, transposed, store, row, column, side, are_high, are_wide)
     scratch = tiles.carve()
-    with nest.loop("left", *between, side):
+    with nest.loop("left", *within, side):
         _stop(c, "right", "left", side, nest.size(columns))
         with nest.loop("first", top, bottom, side):
             _stop(c, "stop", "first", side, bottom)
@@ -101,8 +109,8 @@ def tile_loops(
     return scratch
 
 
-def _rows_of_block(
-    c: ClusterLowering, block: str, together: int, start: Dim, rows: Dim
+def rows_of_block(
+    c: ClusterLowering, block: str, together: int, rows: Dim, start: Dim = 0
 ) -> tuple[Index, Index]:
     """The first row of a block and the one behind its last, counted from the start of a stretch.
     LLVM is not told how many there are: it would write out the rows of a few."""
@@ -115,6 +123,23 @@ def _rows_of_block(
     begin, end = nest.parameter(start), nest.parameter(start + rows)
     top = nest.let(int_op("past", first, begin), "s")
     return top, nest.let(int_op("upto", last, end, begin), "s")
+
+
+def _move(
+    c: ClusterLowering,
+    found: _TransposedRead,
+    target: _Moved,
+    corner: tuple[Index, Index],
+    counts: tuple[Index, Index],
+) -> None:
+    """Transposes the block whose first row and column, and how many of them, are these."""
+    nest = c.nest
+    c.read_names.add(found.read.name)
+    at = dict(zip((Symbol(f"{LOCAL}first"), Symbol(f"{LOCAL}left")), map(dim_of, corner)))
+    source = Address(found.read.name, nest.index(substitute(found.start, at)))
+    to = Address(target.name, nest.index(substitute(target.start, at)))
+    steps = nest.size(found.distance), nest.size(target.distance)
+    nest.invoke(MOVE_BLOCK, source, steps[0], to, steps[1], *reversed(counts))
 
 
 def reads_memory(probe: ClusterLowering, rows: Dim, columns: Dim, store: StoreElement) -> bool:
@@ -140,48 +165,41 @@ def _stop(c: ClusterLowering, stop: str, first: str, count: int, limit: Index) -
 
 @dataclass(frozen=True, slots=True)
 class _Tiles:
-    """Emits tiles. `target`: where the one read goes, if nothing is computed. `has_edges`: there
-    are, or may be, tiles of other heights and widths. What computes these costs the others: LLVM
-    makes vectors of its loops, and has the registers for what they need."""
+    """Emits tiles. `are_high`: all have as many rows as columns; else the loop over rows has any
+    number of them, which takes LLVM half as long as a loop for whole tiles and another for those at
+    edges. `are_wide`: all have one of the widths that there is code for. What computes others costs
+    these: LLVM makes vectors of its loops, and has the registers for what they need."""
 
     c: ClusterLowering
     transposed: Sequence[_TransposedRead]
-    target: _Moved | None
     store: StoreElement
     row: Dim
     column: Dim
     side: int
-    has_edges: bool
+    are_high: bool
+    are_wide: bool
 
     def carve(self) -> int:
         """Makes the buffers; how many bytes they take."""
         scratch = 0
-        for i, found in enumerate(self.transposed if self.target is None else ()):
+        for i, found in enumerate(self.transposed):
             self.c.nest.body.append(Carve(f"tile{i}", found.read.dtype, int_number(scratch)))
             scratch += self.side**2 * found.read.dtype.size
         return scratch
 
     def tile(self, widths: Sequence[int]) -> None:
-        """A tile of all rows and one of these widths, or whatever is at the edges."""
+        """A tile of one of these widths, or whatever is at the edge."""
         if not widths:
             self._plain()
             return
         nest, (width, *narrower) = self.c.nest, widths
-        if not self.has_edges and not narrower:
-            self._emit_transposed(width)
+        if self.are_wide and not narrower:
+            self._computed(width)
             return
-        wide = compare("eq", int_sum("right", "-left"), int_number(width))
-        high = compare("eq", int_sum("stop", "-first"), int_number(self.side))
-        with nest.when(both(wide, high) if self.has_edges else wide):
-            self._emit_transposed(width)
+        with nest.when(compare("eq", int_sum("right", "-left"), int_number(width))):
+            self._computed(width)
         with nest.otherwise():
             self.tile(narrower)
-
-    def _emit_transposed(self, width: int) -> None:
-        if self.target is None:
-            self._computed(width)
-        else:
-            self._moved(width, self.target)
 
     def _plain(self) -> None:
         nest = self.c.nest
@@ -189,26 +207,33 @@ class _Tiles:
         with rows, nest.loop("column", int_name("left"), int_name("right")):
             self.store(self.c, self.row, self.column)
 
-    def _moved(self, width: int, target: _Moved) -> None:
-        nest, (found,) = self.c.nest, self.transposed
-        self.c.read_names.add(found.read.name)
-        source = Address(found.read.name, nest.index(found.start))
-        to = Address(target.name, nest.index(target.start))
-        steps = nest.size(found.distance), nest.size(target.distance)
-        nest.invoke(f"{MOVE}{width}", source, steps[0], to, steps[1])
-
     def _computed(self, width: int) -> None:
         c, nest = self.c, self.c.nest
+        height = int_number(self.side) if self.are_high else int_sum("stop", "-first")
         for i, found in enumerate(self.transposed):
-            start = Address(found.read.name, nest.index(found.start))
-            nest.invoke(f"{TURN}{width}", start, nest.size(found.distance), Address(f"tile{i}"))
+            self._transpose(found, f"tile{i}", width, height)
             c.buffered[found.read] = f"tile{i}", int_sum((self.side, "r"), "q")
-        with nest.loop("r", int_number(0), int_number(self.side)):
+        with nest.loop("r", int_number(0), height):
             nest.named("row", int_sum("first", "r"))
             with nest.loop("q", int_number(0), int_number(width)):
                 nest.named("column", int_sum("left", "q"))
                 self.store(c, self.row, self.column)
         c.buffered.clear()
+
+    def _transpose(self, found: _TransposedRead, tile: str, width: int, height: Index) -> None:
+        """Reads a tile into its buffer."""
+        nest = self.c.nest
+        start = Address(found.read.name, nest.index(found.start))
+        distance, side = nest.size(found.distance), int_number(self.side)
+        whole = f"{TURN}{width}", start, distance, Address(tile)
+        if self.are_high:
+            nest.invoke(*whole)
+            return
+        with nest.when(compare("eq", height, side)):
+            nest.invoke(*whole)
+        with nest.otherwise():
+            places = start, distance, Address(tile), side
+            nest.invoke(MOVE_BLOCK, *places, int_number(width), height)
 
 
 def _target_of(probe: ClusterLowering, transposed: Sequence[_TransposedRead]) -> _Moved | None:

@@ -88,7 +88,8 @@ def test_rows_around_which_there_is_padding_are_transposed_too(
     )
     expected = lambda x: np.pad(x.transpose(0, 2, 3, 1), widths)
     source = check(emit, expected, arrays(dtypes.f32, (2, columns, 3, width)), threads)
-    assert ("_tile_" in source) == (width + sum(pads[0]) > 8) and " if t" not in source
+    assert ("move_block" in source) == (width + sum(pads[0]) > 8) and " if t" not in source
+    assert source.count("fill_block") <= 3  # beside the image, and above and below each block
     given = arrays(dtypes.f32, (columns, width))
     emit = lambda b, x: b.pad(b.transpose(x, np.array([1, 0], np.int32)), np.array(pads, np.int32))
     check(emit, lambda x: np.pad(x.T, pads), given, threads)
@@ -108,7 +109,7 @@ def test_sizes_of_the_run_in_tiles() -> None:
     program, source = compiled(
         lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), [(dtypes.f32, (n, m))]
     )
-    assert "move_tile_16" in source
+    assert "move_block" in source
     for shape in [(1, 1), (16, 16), (100, 35), (0, 4), (15, 200)]:
         (x,) = arrays(dtypes.f32, shape)
         np.testing.assert_array_equal(program.run([x])[0], x.T)
@@ -120,27 +121,55 @@ def test_what_is_left_beside_whole_tiles_is_transposed_too(
     columns: int, dtype: dtypes.DType
 ) -> None:
     """Where nothing is computed, no loop stores the elements of a tile."""
-    rest = columns % 16
     (x,) = arrays(dtype, (columns, 70))
     transposed = check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, [x])
-    assert set(re.findall(r"(\w+_tile_\d+)\(", transposed)) == {
-        f"move_tile_{n}" for n in ([16] if columns >= 16 else []) + ([rest] if rest else [])
-    }
+    assert re.findall(r"(\w+)\(offset", transposed) == ["move_block"] and "x0[" not in transposed
     if dtype is dtypes.f32:
         given = [x, *arrays(dtype, (70, columns))]
         emit = lambda b, x, y: b.add(b.transpose(x, np.array([1, 0], np.int32)), y)
         computed = check(emit, lambda x, y: x.T + y, given)
-        assert "turn_tile_" in computed and "move_tile_" not in computed
+        assert "turn_tile_" in computed and "x0[" not in computed
 
 
 @pytest.mark.parametrize(
     ("shape", "has_edges"),
-    [((64, 48), False), ((12, 80), False), ((28, 32), False), ((64, 50), True), ((5, 64), True)],
+    [((64, 48), False), ((12, 80), False), ((28, 32), False), ((64, 50), False), ((20, 64), True)],
 )
-def test_whole_tiles_have_no_code_for_edges(shape: tuple[int, int], has_edges: bool) -> None:
-    turn = np.array([1, 0], np.int32)
-    source = check(lambda b, x: b.transpose(x, turn), lambda x: x.T, arrays(dtypes.f32, shape))
-    assert ("for row in" in source or "x0[" in source) == has_edges
+def test_tiles_of_known_widths_have_no_code_for_edges(
+    shape: tuple[int, int], has_edges: bool
+) -> None:
+    """Lower tiles go through the loop over rows of whole ones."""
+    given = arrays(dtypes.f32, shape, shape[::-1])
+    emit = lambda b, x, y: b.add(b.transpose(x, np.array([1, 0], np.int32)), y)
+    source = check(emit, lambda x, y: x.T + y, given)
+    assert ("x0[" in source) == has_edges
+    assert ("move_block" in source) == (shape[1] % 16 != 0)
+
+
+@pytest.mark.parametrize("dtype", [dtypes.u8, dtypes.f16, dtypes.f32, dtypes.f64])
+@pytest.mark.parametrize("rows", [1, 3, 4, 7, 8, 9, 15, 16, 17, 24, 25, 31])
+def test_blocks_of_any_size_are_transposed(rows: int, dtype: dtypes.DType) -> None:
+    """Squares of 16, 8 and 4 that overlap at the ends, single elements of less."""
+    n, m = symbol("n"), symbol("m")
+    transposed = lambda b, x: b.transpose(x, np.array([1, 0], np.int32))
+    program, source = compiled(transposed, [(dtype, (n, m))])
+    assert "move_block" in source and "x0[" not in source
+    for columns in (1, 3, 4, 8, 11, 16, 21):
+        (x,) = arrays(dtype, (rows, columns))
+        np.testing.assert_array_equal(program.run([x])[0], x.T)
+
+
+@pytest.mark.parametrize("number", [0.0, -0.0, -np.inf, np.nan, 3.5])
+@pytest.mark.parametrize("dtype", [dtypes.i8, dtypes.i32, dtypes.f32, dtypes.f64, dtypes.f16])
+def test_both_sides_of_what_is_padded_are_one_branch(dtype: dtypes.DType, number: float) -> None:
+    if dtype.is_integer and not float(number).is_integer():
+        return
+    (x,) = arrays(dtype, (5, 6, 40))
+    widths, value = ((1, 2), (2, 1), (0, 0)), np.asarray(number, dtype.numpy)
+    emit = lambda b, x: b.pad_v2(x, np.array(widths, np.int32), value)
+    source = check(emit, lambda x: np.pad(x, widths, constant_values=value), [x])
+    if dtype is not dtypes.f16:  # these are converted where they are stored
+        assert source.count("fill_block(") == 2 and source.count(" if ") == 2
 
 
 @pytest.mark.parametrize("count", [(), (7,), (1,)])

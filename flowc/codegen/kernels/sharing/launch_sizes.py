@@ -1,11 +1,11 @@
-"""Small kernels whose sizes are ints of their launches, so that one serves clusters that differ in
-sizes alone.
+"""Kernels whose sizes are ints of their launches, so that one serves clusters that differ in sizes
+alone: small ones, and those whose elements routines move.
 
 In: a launch whose kernel was made for known sizes. Out: a launch of a kernel in which each number
 above 1 among its indices and bounds is a separate int parameter, since numbers that are equal here
 may differ for other sizes. Invariant: it computes the same elements by the same operations in the
-same order. Known numbers make long loops faster; compiling a kernel takes 20 ms or more, which a
-few hundred elements never win back.
+same order. Known numbers make long loops faster, if there are any; compiling a kernel takes 20 ms
+or more, which a few hundred elements never win back.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from dataclasses import replace
 from flowc.codegen.kernels.check import check_nest
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import (
+    FILL_BLOCK,
+    MOVE_BLOCK,
     Apply,
     Expression,
     IndexSum,
     Invoke,
+    Load,
     LoopNest,
     Name,
+    Store,
     expressions_of,
     parts_of,
     statements_within,
@@ -35,12 +39,25 @@ from flowc.ir.dims import Dim
 MOST_ELEMENTS = 256  # of each input and output of a cluster
 MOST_NUMBERS = 64  # that are written at each launch
 _SUMS = ("fold_add", "fold_mul")
+_ROUTINES = (MOVE_BLOCK, FILL_BLOCK)
 
 
 def is_small(node: Node) -> bool:
     """Whether a cluster computes so little that it does not matter how."""
     sizes = (v.type.size for v in (*node.inputs, *node.outputs))
     return all(isinstance(size, int) and size <= MOST_ELEMENTS for size in sizes)
+
+
+def moves_by_routines(launch: Launch) -> bool:
+    """Whether routines do all that a kernel does with elements, for which it has no loops."""
+    nest = launch.kernel.nest
+    if nest is None:
+        return False
+    inside = list(statements_within(nest.body))
+    parts = (x for s in inside for e in expressions_of(s) for x in parts_of(e))
+    return not any(isinstance(s, Store) for s in inside) and not any(
+        isinstance(x, Load) for x in parts
+    )
 
 
 def with_sizes_of_launch(launch: Launch, target: Target) -> Launch:
@@ -61,7 +78,7 @@ def with_sizes_of_launch(launch: Launch, target: Target) -> Launch:
 def _keeps_bits(nest: LoopNest) -> bool:
     """Whether no sums or products may be reassociated, and nothing is told to LLVM of a loop."""
     for statement in statements_within(nest.body):
-        if isinstance(statement, Invoke):
+        if isinstance(statement, Invoke) and statement.function not in _ROUTINES:
             return False
         for part in (x for e in expressions_of(statement) for x in parts_of(e)):
             if isinstance(part, Apply) and part.op in _SUMS and not part.dtype.is_integer:
