@@ -21,7 +21,7 @@ from typing import Any
 
 from peers.engine_process import EngineFailed, EngineProcess
 from peers.machine import described_machine
-from peers.report import BOUND, OWN_PROCESS, markdown_of
+from peers.report import OWN_PROCESS, agrees, markdown_of
 from peers.shares import measured_shares
 
 HERE = Path(__file__).resolve().parent
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> None:
             options.json.write_text(json.dumps(found, indent=1) + "\n")
             options.report.write_text(markdown_of(found))
             print(_line(row), flush=True)
-    if any(row["engines"]["flowc"].get("error", 1) > BOUND for row in kept):
+    if not all(agrees(row["engines"]["flowc"]) for row in kept):
         sys.exit("flowc failed, or gave other results: see the report")
 
 
