@@ -12,7 +12,15 @@ from typing import Any
 from flowc.codegen.compiled import Work
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, minimum, product
-from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, View
+from flowc.ir.lowering import (
+    Convolution,
+    Elementwise,
+    FilterGradient,
+    MatMul,
+    Native,
+    Reduction,
+    View,
+)
 from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.scalar_body import ScalarBody
 from flowc.passes.analysis.aliasing import updated_input
@@ -28,7 +36,7 @@ def work_of(node: Node) -> Work:
     made = sum((v.type.size for v in node.outputs), start=0)
     if changed is not None:  # its other elements stay where they are
         made = sum((v.type.size for v in node.inputs if v is not changed), start=0)
-    folds = MatMul | Convolution | Reduction | Native
+    folds = MatMul | Convolution | FilterGradient | Reduction | Native
     whole = any(isinstance(n.lowering, folds) or n.op.name == "cluster" for n in nodes)
     read = [v for v in dict.fromkeys(node.inputs) if v is not changed]
     moved = sum((_bytes(v) if whole else _bytes(v, made) for v in read), start=0)
@@ -59,6 +67,9 @@ def _operations(node: Node) -> Dim:
             image, kernel = node.inputs[:2]
             narrow = image.type if transposed else node.output.type
             return 2 * narrow.size * product(kernel.type.dims[:-1])
+        case FilterGradient():
+            made = node.inputs[1].type
+            return 2 * node.output.type.size * product(made.dims[:-1])
         case _:
             return 0
 

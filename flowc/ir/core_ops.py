@@ -12,6 +12,7 @@ device alone, or placed the node on the CPU.
     reduce(axes, combine, prepare, finish...)      a fold over axes of input 0
     dot(transpose_a, transpose_b, pieces)          a product of matrices
     convolution(strides, dilations, pad, layout...)
+    filter_gradient(strides, dilations, pad, swapped)   of a convolution, by its weights
     native(kernel, arguments, parallel...)         a loop kernel that is a Python function
     host(op)           Python on the host
 
@@ -33,6 +34,7 @@ from flowc.ir.lowering import (
     Decompose,
     Elementwise,
     Extracted,
+    FilterGradient,
     Host,
     Lowering,
     MatMul,
@@ -177,6 +179,25 @@ def _infer_convolution(c: Inference) -> Dims:
     return c.attrs["result"]
 
 
+def _infer_filter_gradient(c: Inference) -> Dims:
+    image, made, (*window, channels, outputs) = c.dims(0), c.dims(1), c.attrs["result"]
+    if c.attrs["swapped"]:
+        channels, outputs = outputs, channels
+    if {len(image), len(made), len(window) + 2} != {len(c.attrs["strides"]) + 2}:
+        raise c.fail(f"images of ranks {len(image)} and {len(made)}, {len(window)} axes of taps")
+    sizes = [
+        (before + size + after - (count - 1) * dilation - 1) // stride + 1
+        for size, count, stride, dilation, (before, after) in zip(
+            image[1:-1], window, c.attrs["strides"], c.attrs["dilations"], c.attrs["pad"]
+        )
+    ]
+    told = ((image[0], made[0]), (image[-1], channels), (made[-1], outputs))
+    for x, y in (*told, *zip(made[1:-1], sizes)):
+        if isinstance(x, int) and isinstance(y, int) and x != max(y, 0):
+            raise c.fail(f"a size is {x}, where the others make it {y}")
+    return c.attrs["result"]
+
+
 def _infer_called(c: Inference) -> list[Dims]:
     """The dims of the results, with the sizes that the node defines made anew."""
     new = {size: c.fresh(size.name, bound) for size, bound in c.attrs["sizes"]}
@@ -244,6 +265,7 @@ CORE_OPS: dict[type[Any], Op] = {
     Reduction: _core_op("reduce", Reduction, _infer_reduce, _ONE),
     MatMul: _core_op("dot", MatMul, _infer_dot, _ONE),
     Convolution: _core_op("convolution", Convolution, _infer_convolution, _ONE),
+    FilterGradient: _core_op("filter_gradient", FilterGradient, _infer_filter_gradient, _ONE),
     Native: _core_op("native", Native, _infer_called, _SEVERAL),
     Host: define(
         "host",
@@ -286,7 +308,9 @@ def recorded(node: Node, record: Record = record_map) -> tuple[Lowering, Sequenc
                 name = f"{lowering.function.__module__}:{lowering.function.__qualname__}"
             constants: Any = tuple(sorted(lowering.constants.items()))
             return replace(lowering, kernel=name, constants=constants), every
-        case MatMul() | Convolution() | Host() | Decompose() | Extracted() | Structural():
+        case MatMul() | Convolution() | FilterGradient():
+            return lowering, every
+        case Host() | Decompose() | Extracted() | Structural():
             return lowering, every
         case _:
             assert_never(lowering)

@@ -100,6 +100,18 @@ class Convolution:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterGradient:
+    """The gradient of a convolution with respect to its weights: input [N, *spatial, C], the
+    gradient of the result [N, *spatial', O]; the output is [*window, C, O], `swapped`
+    [*window, O, C]. The others are as those of the convolution."""
+
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pad: tuple[tuple[Dim, Dim], ...]
+    swapped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Decompose:
     """Written in terms of other ops: `build(b, node)` returns the values of the outputs."""
 
@@ -311,6 +323,7 @@ Lowering = (
     | Reduction
     | MatMul
     | Convolution
+    | FilterGradient
     | Decompose
     | Native
     | Host

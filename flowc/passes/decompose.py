@@ -17,7 +17,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, symbols_of
 from flowc.ir.layout import CHANNELS_LAST
-from flowc.ir.lowering import Convolution, Decompose, MatMul, Native
+from flowc.ir.lowering import Convolution, Decompose, FilterGradient, MatMul, Native
 from flowc.ir.op import op_named
 from flowc.ir.pattern import Match, Pattern, Rewrite, apply_rewrites
 from flowc.options import Options
@@ -312,7 +312,7 @@ def _whole_batches(m: Match) -> Value | None:
     return m.b.emit(m.node.op, inputs, m.node.attrs).output
 
 
-KERNEL = Pattern(lowerings=(Native, MatMul, Convolution))
+KERNEL = Pattern(lowerings=(Native, MatMul, Convolution, FilterGradient))
 CONVOLUTION = Pattern(lowerings=(Convolution,))
 PRODUCT = Pattern(lowerings=(MatMul,))
 

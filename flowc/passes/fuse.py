@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value, parameter_node
-from flowc.ir.lowering import Convolution, MatMul, Native
+from flowc.ir.lowering import Convolution, FilterGradient, MatMul, Native
 from flowc.ir.op import op_named
 from flowc.ir.traversal import inputs_first, reachable
 from flowc.options import Options
@@ -28,7 +28,7 @@ def fuse(c: Computation, options: Options) -> Computation:
 
 
 # What reads its operands from memory, and not element by element.
-_READ_MEMORY = (MatMul, Convolution, Native)
+_READ_MEMORY = (MatMul, Convolution, FilterGradient, Native)
 
 
 class _Assembly:

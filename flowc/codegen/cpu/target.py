@@ -110,7 +110,7 @@ class CpuTarget:
                 from flowc.codegen.kernels.scalar_loops import scalar_launch
 
                 return (scalar_launch(node, self),)
-            case "matmul" | "convolution":
+            case "matmul" | "convolution" | "filter_gradient":
                 from flowc.codegen.cpu.contractions.cluster import contraction_launches
 
                 return contraction_launches(node, self)

@@ -2,9 +2,10 @@
 Conv3DBackpropFilterV2, DepthwiseConv2dNativeBackpropFilter.
 
 In: the input, the sizes of the weights, the gradient of the result. Out: records that decompose
-into a convolution of the input with the gradient, the batch being the channels that are summed
-over; with groups and small windows into one matrix product for each window element, depthwise into
-one sum.
+into `convolution_filter_gradient`, the channels-last form without groups; with groups and small
+windows into one matrix product for each window element, depthwise into one sum. A convolution of
+the input with the gradient, the batch being the channels that are summed over, is what large
+windows in groups are, and what a GPU runs.
 Invariant: window and channels are known when compiling; batch and spatial sizes may be symbolic.
 """
 
@@ -16,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc.ir.dims import product
+from flowc.ir.dims import Dim, product
 from flowc.ir.inference import Inference
 from flowc.ir.layout import layout_of
-from flowc.ir.lowering import Decompose
+from flowc.ir.lowering import Decompose, FilterGradient
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
@@ -60,22 +61,58 @@ def _infer(c: Inference, rank: int, depthwise: bool) -> Dims:
 # -- the decomposition
 
 
-def _padded(b: Builder, x: Value, geometry: SlidingWindow) -> Value:
-    flat = [p for pair in geometry.pad for p in pair]
-    if all(isinstance(p, int) and p == 0 for p in flat):
-        return x
-    return b.pad(x, b.reshape(b.sizes((0, 0, *flat, 0, 0)), (x.type.rank, 2)))
+FEW_CHANNELS = 16  # that fill no tile: what the taps of a line see of them is one row
+FEW_OUTPUTS = 16  # that fill no vector
+MANY_CHANNELS = 64  # that fill vectors, whatever the taps
+
+
+def _amounts(b: Builder, pad: Sequence[tuple[Dim, Dim]]) -> Value:
+    """The paddings of an image, none of its batch and its channels."""
+    flat = [p for pair in pad for p in pair]
+    return b.reshape(b.sizes((0, 0, *flat, 0, 0)), (len(pad) + 2, 2))
+
+
+def _padded(b: Builder, x: Value, pad: Sequence[tuple[Dim, Dim]]) -> Value:
+    is_none = all(isinstance(p, int) and p == 0 for pair in pad for p in pair)
+    return x if is_none else b.pad(x, _amounts(b, pad))
+
+
+def _direct(b: Builder, x: Value, dy: Value, dims: Dims, geometry: SlidingWindow) -> Value:
+    """The gradient of a convolution without groups.
+
+    Vectors hold outputs; of few of these, channels. Of few channels the taps of a line are more
+    rows, and of one output they are more columns, where nothing of the line is padding.
+    """
+    *window, channels, outputs = dims
+    assert isinstance(channels, int) and isinstance(outputs, int)
+    swapped = outputs < FEW_OUTPUTS <= channels or outputs == 1
+    pad = geometry.pad
+    if channels < (FEW_CHANNELS if not swapped else MANY_CHANNELS if outputs == 1 else 0):
+        x = _padded(b, x, (*((0, 0) for _ in pad[:-1]), pad[-1]))
+        pad = (*pad[:-1], (0, 0))
+    made = b.convolution_filter_gradient(
+        x,
+        dy,
+        strides=geometry.strides,
+        dilations=geometry.dilations,
+        pad=tuple(p for pair in pad for p in pair),
+        window=tuple(window),
+        swapped=swapped,
+    )
+    rank = len(window)
+    order = np.array([*range(rank), rank + 1, rank], np.int32)
+    return b.transpose(made, order) if swapped else made
 
 
 def _convolved(
-    b: Builder, x: Value, dy: Value, dims: Dims, geometry: SlidingWindow, groups: int
+    b: Builder, x: Value, dy: Value, dims: Dims, geometry: SlidingWindow, groups: int = 1
 ) -> Value:
     """The gradient as a convolution: the channels of a group for a batch, the batch for channels,
     the gradient of the result for weights, steps and dilations exchanged."""
     *window, channels, outputs = dims
     rank = len(window)
     spatial = (*range(1, rank + 1),)
-    x = _padded(b, x, geometry)
+    x = _padded(b, x, geometry.pad)
     if groups == 1:
         transposed = b.transpose(x, np.array([rank + 1, *spatial, 0], np.int32))
     else:
@@ -102,7 +139,7 @@ def _taps(
     b: Builder, x: Value, window: Sequence[int], geometry: SlidingWindow, output: Dims
 ) -> Iterator[Value]:
     """For each window element the part of the padded input that it meets, [N, *output, C]."""
-    x = _padded(b, x, geometry)
+    x = _padded(b, x, geometry.pad)
     steps = np.array((1, *geometry.strides, 1), np.int32)
     batch, *_, channels = x.dims
     for tap in np.ndindex(*window):
@@ -154,12 +191,88 @@ def _lower(node: Node, depthwise: bool) -> Decompose:
         few = (depthwise or groups > 1) and (is_small or not isinstance(x.dims[0], int))
         if not few and any(n != 1 for n in window):
             by_group = (*window, inner, dy.dims[-1])
+            if groups == 1:
+                return _direct(
+                    b, x, with_known_sizes(b, dy, (*dy.dims[:-1], outputs)), dims, geometry
+                )
             return b.reshape(_convolved(b, x, dy, by_group, geometry, groups), dims)
         parts = _taps(b, x, window, geometry, dy.dims[1:-1])
         products = [one(b, part, dy, channels, outputs) for part in parts]
         return b.reshape(b.pack(*products, N=len(products)), dims)
 
     return in_channels_last(build, (0, 2), moves_result=False)
+
+
+# -- the channels-last form without groups
+
+
+def _window(image: Sequence[Dim], attrs: Mapping[str, Any], output: Dims) -> SlidingWindow:
+    pad = attrs["pad"]
+    pairs = tuple(zip(pad[::2], pad[1::2]))
+    return SlidingWindow(attrs["window"], attrs["strides"], attrs["dilations"], pairs, output)
+
+
+def _infer_direct(c: Inference) -> Dims:
+    channels, outputs = c.dims(0)[-1], c.dims(1)[-1]
+    return (
+        *c.attrs["window"],
+        *((outputs, channels) if c.attrs["swapped"] else (channels, outputs)),
+    )
+
+
+def _direct_reference(input: np.ndarray, out_backprop: np.ndarray, **attrs: Any) -> np.ndarray:
+    window = _window(input.shape[1:-1], attrs, out_backprop.shape[1:-1])
+    wide = np.float32 if input.dtype in HALVES else input.dtype
+    dy = out_backprop.astype(wide)
+    axes = list(range(dy.ndim - 1))
+    made = [np.tensordot(part, dy, (axes, axes)) for _, part in met(input.astype(wide), window)]
+    result = np.stack(made) if made else np.zeros((0, input.shape[-1], dy.shape[-1]), wide)
+    result = np.swapaxes(result, 1, 2) if attrs["swapped"] else result
+    return result.reshape(*attrs["window"], *result.shape[1:]).astype(input.dtype)
+
+
+def _by_channels(b: Builder, node: Node) -> Value:
+    x, dy = node.inputs
+    geometry = _window(x.dims[1:-1], node.attrs, dy.dims[1:-1])
+    made = _convolved(b, x, dy, (*node.attrs["window"], x.dims[-1], dy.dims[-1]), geometry)
+    rank = len(node.attrs["window"])
+    order = np.array([*range(rank), rank + 1, rank], np.int32)
+    return b.transpose(made, order) if node.attrs["swapped"] else made
+
+
+_DIRECT = (
+    "(input: T, out_backprop: T; T: FLOAT, strides: list(int), dilations: list(int), pad: shape,"
+    " window: list(int), swapped: bool = False) -> output: T"
+)
+_DIRECT_EXAMPLES = (
+    "T[2,5,6,3] T[2,5,6,4]; strides=[1,1], dilations=[1,1], pad=[1,1,1,1], window=[3,3]",
+    "T[2,7,7,2] T[2,3,3,3]; strides=[2,2], dilations=[1,2], pad=[0,0,1,1], window=[3,2],"
+    " swapped=True",
+)
+convolution_by_channels_filter_gradient = define(
+    "convolution_by_channels_filter_gradient",
+    f"_ConvolutionByChannelsFilterGradient{_DIRECT}",
+    infer=_infer_direct,
+    lowering=Decompose(_by_channels),
+    reference=_direct_reference,
+    examples=_DIRECT_EXAMPLES,
+)
+# The gradient of a channels-last convolution with respect to its weights. `pad` holds the zeros
+# before and after each spatial axis of the input; `swapped`, the outputs come before the channels.
+convolution_filter_gradient = define(
+    "convolution_filter_gradient",
+    f"_ConvolutionFilterGradient{_DIRECT}",
+    infer=_infer_direct,
+    lowering=lambda node: FilterGradient(
+        tuple(node.attrs["strides"]),
+        tuple(node.attrs["dilations"]),
+        tuple(zip(node.attrs["pad"][::2], node.attrs["pad"][1::2])),
+        node.attrs["swapped"],
+    ),
+    on_gpu=lambda node: convolution_by_channels_filter_gradient,
+    reference=_direct_reference,
+    examples=_DIRECT_EXAMPLES,
+)
 
 
 # -- references

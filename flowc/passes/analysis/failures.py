@@ -9,7 +9,16 @@ from __future__ import annotations
 from flowc.ir.computation import Node
 from flowc.ir.core_ops import recorded
 from flowc.ir.dims import is_nonnegative
-from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, Scalars, View
+from flowc.ir.lowering import (
+    Convolution,
+    Elementwise,
+    FilterGradient,
+    MatMul,
+    Native,
+    Reduction,
+    Scalars,
+    View,
+)
 from flowc.ir.scalar_body import BodyLiteral, Operand, ScalarBody
 
 
@@ -21,7 +30,7 @@ def may_fail(node: Node) -> bool:
         return _checks(lowering.prepare) or _checks(lowering.finish)
     if isinstance(lowering, Native):
         return bool(lowering.errors)
-    return not isinstance(lowering, (MatMul, Convolution))
+    return not isinstance(lowering, (MatMul, Convolution, FilterGradient))
 
 
 def _checks(body: Scalars | None) -> bool:

@@ -22,6 +22,7 @@ from flowc.ir.lowering import (
     Decompose,
     Elementwise,
     Extracted,
+    FilterGradient,
     Host,
     MatMul,
     Native,
@@ -65,6 +66,8 @@ def cluster_of(node: Node) -> Cluster | None:
             cluster = Cluster("matmul", node.output.dims, None)
         case Convolution():
             cluster = Cluster("convolution", node.output.dims, None)
+        case FilterGradient():
+            cluster = Cluster("filter_gradient", node.output.dims, None)
         case Native():
             cluster = Cluster("native", (), None)
         case Reduction(axes=axes):
@@ -344,7 +347,7 @@ class Grouping:
         if self._reads_elsewhere(node, cluster):
             return False
         dims = node.output.dims
-        if cluster.kind in ("matmul", "convolution") or cluster.axes is None:
+        if cluster.axes is None:
             return dims == cluster.full and all(v.dims == dims for v in inside)
         if not cluster.folds_rows:
             # Columns: only what follows the folds, at one element a result.
@@ -442,7 +445,7 @@ def _ends_product(node: Node) -> bool:
             source = value.node
             if value.dims != dims or source in seen:
                 continue
-            if isinstance(source.lowering, MatMul | Convolution):
+            if isinstance(source.lowering, MatMul | Convolution | FilterGradient):
                 return True
             if isinstance(source.lowering, Elementwise):
                 seen.add(source)

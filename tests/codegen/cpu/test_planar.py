@@ -75,21 +75,25 @@ def _kernels() -> KernelCache:
 
 def _convolved(
     x: Any, w: Any, strides: Any, dilations: Any, padding: Any, target: str, threads: int,
-    dims: Any = None,
+    dims: Any = None, *, in_training: bool = False,
 ) -> tuple[Any, set[str]]:  # fmt: skip
     """The result behind an epilogue, and the names of the kernels. `dims`: of the image, where some
-    of them only the run knows."""
+    of them only the run knows. `in_training`: the weights are given to the run."""
     b = Builder()
     image = b.parameter("x", tensor_type(dtypes.as_dtype(x.dtype), dims or x.shape))
     attrs = {"strides": (1, *strides, 1), "dilations": (1, *dilations, 1), **padding}
     convolve = b.conv2d if x.ndim == 4 else b.conv3d
-    y = b.add(convolve(image, b.const(w), **attrs), b.const(np.arange(w.shape[-1], dtype=w.dtype)))
+    weights = b.const(w)
+    if in_training:
+        weights = b.parameter("w", tensor_type(dtypes.as_dtype(w.dtype), w.shape))
+    y = b.add(convolve(image, weights, **attrs), b.const(np.arange(w.shape[-1], dtype=w.dtype)))
     report, options = Report(), Options(target=target)
-    spec, kernels = spec_of(b.build([y]), ["x"], ["y"]), _kernels()
+    given = {"x": x, "w": w} if in_training else {"x": x}
+    spec, kernels = spec_of(b.build([y]), [*given], ["y"]), _kernels()
     c = b.build([y])
     program = compile_computation(c, options, spec, report=report, kernels=kernels)
     names = {k.entry for k in report.stages.kernels.values()}
-    return Executable(program, threads).run([x])[0], names
+    return Executable(program, threads).run([*given.values()])[0], names
 
 
 @pytest.mark.parametrize(("outputs", "target"), OUTPUTS)
@@ -108,6 +112,24 @@ def test_few_inputs_are_read_where_the_rows_of_the_image_are(outputs: int, targe
 )
 def test_groups_of_few_outputs_read_the_rows_of_the_image(outputs: int, target: str) -> None:
     _check(GROUPED, outputs, target, "grouped_conv")
+
+
+@pytest.mark.parametrize(
+    ("cases", "outputs", "name"),
+    [(CASES, 3, "planar_conv"), (FEW_INPUTS, 40, "line_conv"), (GROUPED, 8 * 5, "grouped_conv")],
+)
+def test_weights_of_the_run_are_packed_or_read_where_they_stand(
+    cases: list[Any], outputs: int, name: str
+) -> None:
+    """The results are those of constant weights, by the same kernel."""
+    rng = np.random.default_rng(outputs)
+    for image, window, *steps in cases[:3]:
+        x = rng.integers(-4, 5, image).astype(np.float32)
+        w = rng.integers(-4, 5, (*window, outputs)).astype(np.float32)
+        known, names = _convolved(x, w, *steps, "native", 1)
+        found, others = _convolved(x, w, *steps, "native", 1, in_training=True)
+        np.testing.assert_array_equal(found, known)
+        assert name in names & others
 
 
 @pytest.mark.parametrize("outputs", [3, 40])

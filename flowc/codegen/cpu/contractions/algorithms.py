@@ -52,7 +52,7 @@ def conv_algorithms(
         return [ConvAlgorithm(TRANSPOSED)]
     found: list[ConvAlgorithm] = []
     planar = planar_block(shape, lowering, weights.dims, result)
-    if planar is not None and is_last and is_known:
+    if planar is not None and is_last:
         found.append(ConvAlgorithm(PLANAR, planar=planar))
     if is_depthwise(lowering, weights.dims, result[-1]) and is_last:
         return [*found, ConvAlgorithm(DEPTHWISE)]

@@ -1,9 +1,9 @@
 """Clusters around a product or a convolution as launches: the cluster's elementwise nodes become
 loops over each block of the result while it is in cache.
 
-In: a cluster of kind `matmul` or `convolution`. Out: launches. Invariant: the contraction's own
-kernel depends on dtype and target only; what a cluster adds is a small kernel of its own, which the
-contraction calls through its address.
+In: a cluster of kind `matmul`, `convolution` or `filter_gradient`. Out: launches. Invariant: the
+contraction's own kernel depends on dtype and target only; what a cluster adds is a small kernel of
+its own, which the contraction calls through its address.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from flowc.codegen.cpu.contractions.algorithms import is_depthwise
 from flowc.codegen.cpu.contractions.convolved import Convolved
+from flowc.codegen.cpu.contractions.filter_gradients import filter_gradient_launch
 from flowc.codegen.cpu.contractions.launching import BlockFinish, product_in
 from flowc.codegen.cpu.contractions.matmul import matmul_launches
 from flowc.codegen.cpu.tile_shape import TileShape
@@ -37,7 +38,7 @@ from flowc.codegen.kernels.nest import Load
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, product, symbol
 from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
-from flowc.ir.lowering import Convolution, MatMul, View
+from flowc.ir.lowering import Convolution, FilterGradient, MatMul, View
 
 if TYPE_CHECKING:
     from flowc.codegen.cpu.target import CpuTarget
@@ -46,7 +47,7 @@ MOST_COLUMNS = 512  # of rows that are several rows of few columns
 
 
 def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> tuple[Launch, ...]:
-    """The kernels of a cluster of kind `matmul` or `convolution`. `block_rows`: as those of
+    """The kernels of a cluster around a product or a convolution. `block_rows`: as those of
     `matmul_launches` and of `Convolved.launches`."""
     body: Computation = node.attrs["body"]
     inner = product_in(body)
@@ -56,6 +57,8 @@ def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> 
     lowering = inner.lowering
     if isinstance(lowering, MatMul):
         return matmul_launches(node, inner, lowering, outer, shape, finish, block_rows)
+    if isinstance(lowering, FilterGradient):
+        return (filter_gradient_launch(node, inner, lowering, outer, shape, finish),)
     return Convolved(node, inner, outer, shape, finish, target).launches(block_rows)
 
 

@@ -103,13 +103,13 @@ class Convolved:
         algorithm = next(a for a in possible if a.name == wanted)
         if algorithm.name == DEPTHWISE:
             return (self._depthwise(),)
+        if algorithm.planar is not None:
+            return self._planar(algorithm.planar)
         if known is None:
             spec = algorithm.winograd
             return self._of_weights_of_the_run() if spec is None else self._transformed(spec)
         if algorithm.name == TRANSPOSED:
             return (self._transposed(),)
-        if algorithm.planar is not None:
-            return (self._planar(known.shape, algorithm.planar),)
         if algorithm.name == POINTWISE:
             return (self._pointwise(known.shape),)
         if algorithm.winograd is None:
@@ -178,21 +178,28 @@ class Convolved:
         packed = self._packed(pack_conv_transpose_weights, self.shape, *steps)
         return self._launch(source, packed, ints)
 
-    def _planar(self, window: tuple[int, ...], block: PlanarBlock) -> Launch:
+    def _planar(self, block: PlanarBlock) -> tuple[Launch, ...]:
+        """Weights of the run are packed for tiles; without, they are read where they stand."""
         shape, groups = self.shape, self.lowering.groups
+        outputs = self.weights.type.static_dims[-1]
         ints: dict[str, Dim] = {"channels": self.image[-1], "n": self.result[-1], "groups": groups}
         ints |= {"block_slices": block.slices, "block_rows": block.rows}
         ints |= {"block_pixels": block.pixels, "pitch": block.pitch}
+        finish = self.finish
+        source = planar_source(
+            shape, block, outputs, finish.hook, extra=finish.extra, groups=groups,
+            width=self.result[-2],
+        )  # fmt: skip
+        if self.weights.constant is None:
+            if block.tile is None:
+                return (self._launch(source, self.weights, ints),)
+            pack, workspace = self._pack(block.tile)
+            return pack, self._launch(source, WORKSPACE, ints, workspace)
         if block.tile is not None:
             packed = self._packed(pack_conv_weights, ConvSpec(block.tile), groups=groups)
         else:
             packed = self._packed(np.ascontiguousarray, shape.dtype.numpy)
-        finish = self.finish
-        source = planar_source(
-            shape, block, window[-1], finish.hook, extra=finish.extra, groups=groups,
-            width=self.result[-2],
-        )  # fmt: skip
-        return self._launch(source, packed, ints)
+        return (self._launch(source, packed, ints),)
 
     def _depthwise(self) -> Launch:
         lowering, known, n = self.lowering, self.weights.constant, self.result[-1]
@@ -248,14 +255,18 @@ class Convolved:
         return first, self._launch(source, WORKSPACE, self._of_groups(), workspace)
 
     def _of_weights_of_the_run(self) -> tuple[Launch, ...]:
+        pack, workspace = self._pack(self.shape)
+        return (pack, self._launch(self._direct(), WORKSPACE, self._of_groups(), workspace))
+
+    def _pack(self, tile: TileShape) -> tuple[Launch, Dim]:
+        """The launch that packs weights of the run for a tile, and the bytes of its panels."""
         groups, n = self.lowering.groups, self.result[-1]
         *window, channels, _ = self.weights.dims
         per_group, k = n // groups, product(window) * channels
-        panels = ceildiv(per_group, self.shape.columns) * self.shape.columns
-        workspace = panels * k * groups * self.shape.dtype.size + ALIGNMENT
+        panels = ceildiv(per_group, tile.columns) * tile.columns
+        workspace = panels * k * groups * tile.dtype.size + ALIGNMENT
         sizes, steps = (groups, k, per_group), (n, per_group)
-        pack = pack_launch(self.node, self.weights, self.shape, sizes, steps, workspace)
-        return (pack, self._launch(self._direct(), WORKSPACE, self._of_groups(), workspace))
+        return pack_launch(self.node, self.weights, tile, sizes, steps, workspace), workspace
 
 
 def _if(is_wanted: Dim, launch: Launch) -> Launch:

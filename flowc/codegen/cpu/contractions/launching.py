@@ -33,7 +33,7 @@ from flowc.codegen.kernels.loop_choices import grain_of
 from flowc.dataclass import dataclass
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, maximum, product
-from flowc.ir.lowering import Convolution, MatMul
+from flowc.ir.lowering import Convolution, FilterGradient, MatMul
 from flowc.ir.text.dim_parsing import parse_dim
 
 ALIGNMENT = 64
@@ -68,7 +68,8 @@ def _call_lines(indent: int, rows: tuple[str, str], columns: tuple[str, str]) ->
 
 
 def product_in(body: Computation) -> Node:
-    return next(n for n in body.nodes if isinstance(n.lowering, (MatMul, Convolution)))
+    products = (MatMul, Convolution, FilterGradient)
+    return next(n for n in body.nodes if isinstance(n.lowering, products))
 
 
 def launch_of(

@@ -205,6 +205,8 @@ def panel_vectors(shape: TileShape, columns: int, *, in_place: bool = False) -> 
         end = tile_columns(shape, columns)
         return [(first, min(shape.lanes, end - first)) for first in range(0, end, shape.lanes)]
     lanes = min(shape.lanes, _power_of_two(columns))
+    if in_place and lanes > columns:
+        lanes //= 2
     rest = columns % lanes
     found = [(first, lanes) for first in range(0, columns, lanes)]
     if columns > lanes and (rest & (rest - 1) or (rest and in_place)):

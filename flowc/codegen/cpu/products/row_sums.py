@@ -96,6 +96,78 @@ def row_sums_routine(shape: TileShape, columns: int, height: int, stored: Stored
     )
 
 
+class PanelTile:
+    """Rows of a panel that a tile has in registers: which vectors hold its columns, and how these
+    are loaded, added to what stands in memory, and stored. `columns`: how many there are, of at
+    most `width`. `in_place`: no vector reads beyond them."""
+
+    def __init__(
+        self, b: ir.IRBuilder, shape: TileShape, width: int, columns: Index, *, in_place: bool,
+        is_cut: bool,
+    ) -> None:  # fmt: skip
+        self.b, self.is_cut = b, is_cut
+        self.element, self.size = element_type(shape.dtype), shape.dtype.size
+        self.vectors = panel_vectors(shape, width, in_place=in_place)
+        # Lanes of vectors that are stored, and of the last those that are columns.
+        self.kept = [min(lanes, width - first) for first, lanes in self.vectors]
+        self.mask: Value = None
+        if has_masks(shape):
+            self.mask = vector_mask(b, columns - self.vectors[-1][0], self.kept[-1])
+
+    def load(self, row: Value, vector: Vector) -> Value:
+        """Weights of a vector; panels are as wide as all of these, and rows `in_place` that are not
+        cut."""
+        place = self.b.gep(row, [i64(vector[0])])
+        if self.is_cut and self._has_mask(vector):
+            return masked_load(self.b, place, self.mask, self.size)
+        return load_vector(self.b, place, vector[1], self.size)
+
+    def totals(self, sums: Sums) -> list[list[Value]]:
+        """The lanes of sums that are stored."""
+        return [
+            [first_lanes(self.b, value, count) for value, count in zip(vectors, self.kept)]
+            for vectors in sums.totals()
+        ]
+
+    def add(self, sums: list[list[Value]], rows: list[Value], is_later: Value) -> None:
+        """Sums of later chains are added to what stands in C. Vectors may share columns: all are
+        read before any is stored."""
+        b, before = self.b, self.b.block
+        with b.if_then(is_later):
+            found = [self._with_stored(row, vectors) for row, vectors in zip(rows, sums)]
+            inside = b.block
+        for vectors, added in zip(sums, found):
+            for number, (alone, both) in enumerate(zip(vectors, added)):
+                vectors[number] = b.phi(alone.type)
+                vectors[number].add_incoming(alone, before)
+                vectors[number].add_incoming(both, inside)
+
+    def store(self, row: Value, vectors: list[Value]) -> None:
+        b = self.b
+        for value, vector in zip(vectors, self.vectors):
+            place = b.gep(row, [i64(vector[0])])
+            if self._has_mask(vector):
+                masked_store(b, value, place, self.mask, self.size)
+            else:
+                store_vector(b, value, place, self.size)
+
+    def _has_mask(self, vector: Vector) -> bool:
+        return self.mask is not None and vector == self.vectors[-1]
+
+    def _with_stored(self, row: Value, vectors: list[Value]) -> list[Value]:
+        b = self.b
+        plus = b.add if isinstance(self.element, ir.IntType) else b.fadd
+        found: list[Value] = []
+        for value, vector, count in zip(vectors, self.vectors, self.kept):
+            place = b.gep(row, [i64(vector[0])])
+            if self._has_mask(vector):
+                stored = masked_load(b, place, self.mask, self.size)
+            else:
+                stored = load_vector(b, place, count, self.size)
+            found.append(plus(stored, value))
+        return found
+
+
 class _RowSums:
     """The code of one routine."""
 
@@ -103,22 +175,17 @@ class _RowSums:
         self, b: ir.IRBuilder, args: Values, shape: TileShape, width: int, height: int,
         stored: Stored, is_cut: bool,
     ) -> None:  # fmt: skip
-        self.b, self.height, self.stored, self.is_cut = b, height, stored, is_cut
-        self.element, self.size = element_type(shape.dtype), shape.dtype.size
+        self.b, self.height, self.stored = b, height, stored
+        size = shape.dtype.size
         self.x, self.w, self.y, self.following = args[:4]
         self.begin, self.end, self.channels, self.x_stride, *sizes = indices(b, args[4:])
         self.chain, self.y_stride, self.w_stride, columns, self.next_step = sizes
-        self.vectors = panel_vectors(shape, width, in_place=stored.in_place)
+        self.tile = PanelTile(b, shape, width, columns, in_place=stored.in_place, is_cut=is_cut)
         self.width = panel_width(shape, width)
-        self.rows = StridedRows(b, self.x_stride, STEPS if stored.transposed else height, self.size)
+        self.rows = StridedRows(b, self.x_stride, STEPS if stored.transposed else height, size)
         self.strided = None
         if stored.in_place:
-            self.strided = StridedRows(b, self.w_stride, STEPS, self.size)
-        # Lanes of vectors that are stored, and of the last those that are columns.
-        self.kept = [min(lanes, width - first) for first, lanes in self.vectors]
-        self.mask: Value = None
-        if has_masks(shape):
-            self.mask = vector_mask(b, columns - self.vectors[-1][0], self.kept[-1])
+            self.strided = StridedRows(b, self.w_stride, STEPS, size)
 
     def emit(self) -> None:
         b, fetched = self.b, Counter(self.b, 0)
@@ -130,9 +197,9 @@ class _RowSums:
                 # Addresses that are known earlier would be kept in memory.
                 target = offset(self.y, Index(b, opaque(b, (first * self.y_stride).value)))
                 rows = [offset(target, self.y_stride * n) for n in range(self.height)]
-                self._add(sums, rows, channel.compare(">", 0))
+                self.tile.add(sums, rows, channel.compare(">", 0))
                 for row_of_c, vectors in zip(rows, sums):
-                    self._store(row_of_c, vectors)
+                    self.tile.store(row_of_c, vectors)
 
     def _emit_sums(self, row: Value, channel: Index, fetched: Counter) -> list[list[Value]]:
         """A chain of each sum, which begins with `channel`."""
@@ -142,7 +209,8 @@ class _RowSums:
             self._left_after(row, channel),
             offset(self.w, channel * self._row_of_weights),
         )
-        sums = Sums(b, self.element, self.height, self.vectors)
+        vectors = self.tile.vectors
+        sums = Sums(b, self.tile.element, self.height, vectors)
         ahead = Ahead(b, byte_offset(self.following, fetched.get()), self.next_step)
 
         def emit(steps: int) -> None:
@@ -152,17 +220,14 @@ class _RowSums:
             left = self._rows_of_left(self._left_after(first, done.get()), steps)
             rows = self._rows_of_weights(weights, done.get(), steps)
             for elements, row_of_weights in zip(left, rows):
-                right = [self._load(row_of_weights, v) for v in self.vectors]
+                right = [self.tile.load(row_of_weights, v) for v in vectors]
                 sums.add_products(elements, right)
             done.add(steps)
 
-        emit_steps(b, depth, unroll_factor(self.height * len(self.vectors)), emit, sums)
+        emit_steps(b, depth, unroll_factor(self.height * len(vectors)), emit, sums)
         if not self.stored.in_place:
             fetched.add(depth * self.next_step)
-        return [
-            [first_lanes(b, value, count) for value, count in zip(vectors, self.kept)]
-            for vectors in sums.totals()
-        ]
+        return self.tile.totals(sums)
 
     def _left_after(self, place: Value, steps: Index) -> Value:
         """The place in the left operand that is read so many steps of the inner dimension after
@@ -188,49 +253,3 @@ class _RowSums:
         if self.strided is not None:
             return self.strided.at(first, steps)
         return [self.b.gep(first, [i64(n * self.width)]) for n in range(steps)]
-
-    def _load(self, row: Value, vector: Vector) -> Value:
-        """Weights of a vector; panels are as wide as all of these, and rows `in_place` that are not
-        cut."""
-        place = self.b.gep(row, [i64(vector[0])])
-        if self.is_cut and self._has_mask(vector):
-            return masked_load(self.b, place, self.mask, self.size)
-        return load_vector(self.b, place, vector[1], self.size)
-
-    def _has_mask(self, vector: Vector) -> bool:
-        return self.mask is not None and vector == self.vectors[-1]
-
-    def _add(self, sums: list[list[Value]], rows: list[Value], is_later: Value) -> None:
-        """Sums of later chains are added to what stands in C. Vectors may share columns: all are
-        read before any is stored."""
-        b, before = self.b, self.b.block
-        with b.if_then(is_later):
-            found = [self._with_stored(row, vectors) for row, vectors in zip(rows, sums)]
-            inside = b.block
-        for vectors, added in zip(sums, found):
-            for number, (alone, both) in enumerate(zip(vectors, added)):
-                vectors[number] = b.phi(alone.type)
-                vectors[number].add_incoming(alone, before)
-                vectors[number].add_incoming(both, inside)
-
-    def _with_stored(self, row: Value, vectors: list[Value]) -> list[Value]:
-        b = self.b
-        plus = b.add if isinstance(self.element, ir.IntType) else b.fadd
-        found: list[Value] = []
-        for value, vector, count in zip(vectors, self.vectors, self.kept):
-            place = b.gep(row, [i64(vector[0])])
-            if self._has_mask(vector):
-                stored = masked_load(b, place, self.mask, self.size)
-            else:
-                stored = load_vector(b, place, count, self.size)
-            found.append(plus(stored, value))
-        return found
-
-    def _store(self, row: Value, vectors: list[Value]) -> None:
-        b = self.b
-        for value, vector in zip(vectors, self.vectors):
-            place = b.gep(row, [i64(vector[0])])
-            if self._has_mask(vector):
-                masked_store(b, value, place, self.mask, self.size)
-            else:
-                store_vector(b, value, place, self.size)

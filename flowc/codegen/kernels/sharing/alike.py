@@ -18,7 +18,7 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.passes.analysis.attr_keys import attrs_key
 
 Launches = tuple[Launch, ...]
-_KINDS = ("loop", "matmul", "convolution")
+_KINDS = ("loop", "matmul", "convolution", "filter_gradient")
 
 
 class AlikeLaunches:
