@@ -246,7 +246,7 @@ _DIRECT = (
 )
 _DIRECT_EXAMPLES = (
     "T[2,5,6,3] T[2,5,6,4]; strides=[1,1], dilations=[1,1], pad=[1,1,1,1], window=[3,3]",
-    "T[2,7,7,2] T[2,3,3,3]; strides=[2,2], dilations=[1,2], pad=[0,0,1,1], window=[3,2],"
+    "T[2,7,7,2] T[2,3,4,3]; strides=[2,2], dilations=[1,2], pad=[0,0,1,1], window=[3,2],"
     " swapped=True",
 )
 convolution_by_channels_filter_gradient = define(
