@@ -205,10 +205,12 @@ def test_row_67_dynamic_stitch() -> None:
 
 def test_row_68_python_numbers_take_the_tensors_dtype() -> None:
     x = tf.constant([1.0, 2.0])
-    assert lists([1 - x, 2 / x, x // 2, tf.multiply(2, x), tf.add(x, 1)]) == [
+    assert lists([1 - x, 2 / x, x // 2, tf.multiply(x, 2), tf.add(x, 1)]) == [
         [0.0, -1.0], [2.0, 1.0], [0.0, 1.0], [2.0, 4.0], [2.0, 3.0],
     ]  # fmt: skip
     assert (tf.constant([7]) / 2).dtype is tf.float64
+    with pytest.raises(TypeError, match="Input 'y' of 'Mul' Op has type float32 that does not"):
+        tf.multiply(2, x)
     with pytest.raises(ValueError, match=r"\{\{node bad\}\} = AddV2\[T=DT_FLOAT\]"):
         tf.add(tf.ones([2]), tf.ones([3]), name="bad")
 

@@ -42,7 +42,14 @@ ROWS = (1, 4, 7)
 # Ops that need a size when they are compiled, and why.
 REFUSED: dict[str, str] = {
     "places_in_order": "how many numbers a place has",
-    "depthwise_conv2d_backprop_input": "the number of channels",
+    **dict.fromkeys(
+        (
+            "depthwise_conv2d_backprop_input",
+            "convolution_filter_gradient",
+            "convolution_by_channels_filter_gradient",
+        ),
+        "the number of channels",
+    ),
     **dict.fromkeys(
         ("list_new", "empty", "broadcast_args", "gather_nd"),
         "how many elements there are is the rank of the result",

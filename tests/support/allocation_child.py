@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from llvmlite import binding as llvm
 
 import flowc as tf
 from flowc.codegen.link import loaded as loading
@@ -83,9 +82,7 @@ BUILT: dict[str, Callable[[Any], Any]] = {
 
 def clear_arena() -> None:
     """So that a run has to ask for what it needs."""
-    address = llvm.address_of_symbol("flowc_arena_clear")
-    assert address is not None
-    ctypes.CFUNCTYPE(None)(address)()
+    ctypes.CFUNCTYPE(None)(loading._runtime["flowc_arena_clear"])()
 
 
 def try_all(

@@ -24,6 +24,7 @@ from flowc.ir.lowering import (
     Convolution,
     Decompose,
     Elementwise,
+    FilterGradient,
     Lowering,
     MatMul,
     Native,
@@ -33,7 +34,7 @@ from flowc.ir.lowering import (
 )
 from flowc.ir.op import Op, input_spans
 from flowc.ir.types import TensorType
-from flowc.ops.nn.convolution_reference import convolve
+from flowc.ops.nn.convolution_reference import convolve, met
 from flowc.ops.nn.convolution_window import SlidingWindow
 
 
@@ -101,11 +102,27 @@ def evaluate_node(
             kernel = arrays[1].shape[:-2]
             window = SlidingWindow(kernel, lowering.strides, lowering.dilations, pad, sizes_out)
             return [convolve(arrays[0], arrays[1], window)]
+        case FilterGradient():
+            return [_evaluate_filter_gradient(lowering, node, arrays, env)]
         case Decompose(build=build):
             return _evaluate_decomposition(build, node, arrays, env)
         case Native():
             return _evaluate_native(lowering, node, arrays, env)
     raise NotImplementedError(f"{node.op.name}: no evaluation of {type(lowering).__name__}")
+
+
+def _evaluate_filter_gradient(
+    lowering: FilterGradient, node: Node, arrays: Sequence[Array], env: Mapping[Symbol, Any]
+) -> Array:
+    x, dy = arrays
+    kernel = tuple(evaluate(d, env) for d in node.output.dims[:-2])
+    pad = tuple((evaluate(a, env), evaluate(b, env)) for a, b in lowering.pad)
+    window = SlidingWindow(kernel, lowering.strides, lowering.dilations, pad, dy.shape[1:-1])
+    found = np.zeros((*kernel, x.shape[-1], dy.shape[-1]), x.dtype)
+    axes = list(range(dy.ndim - 1))
+    for tap, part in met(x, window):
+        found[tap] = np.tensordot(part, dy, (axes, axes))
+    return np.swapaxes(found, -1, -2) if lowering.swapped else found
 
 
 def _sizes_of(node: Node, arrays: Sequence[Array]) -> dict[Symbol, Any]:

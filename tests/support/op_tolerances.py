@@ -23,6 +23,7 @@ _CONTRACTIONS = """
     conv3d_backprop_filter_v1
     lstm_block_cell gru_block_cell ctc_beam_search_decoder joined_mat_mul
     mat_mul sparse_mat_mul batch_mat_mul_v1 batch_mat_mul batch_mat_mul_mixed einsum bias_add_grad
+    convolution_by_channels_filter_gradient convolution_filter_gradient
     conv2d conv3d depthwise_conv2d conv2d_backprop_filter depthwise_conv2d_backprop_filter
     conv3d_backprop_filter conv2d_backprop_input depthwise_conv2d_backprop_input
     conv3d_backprop_input convolution_transposed fused_conv2d fused_depthwise_conv2d fused_mat_mul

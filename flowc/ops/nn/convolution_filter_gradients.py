@@ -213,7 +213,7 @@ def _window(image: Sequence[Dim], attrs: Mapping[str, Any], output: Dims) -> Sli
 
 
 def _infer_direct(c: Inference) -> Dims:
-    channels, outputs = c.dims(0)[-1], c.dims(1)[-1]
+    channels, outputs = (c.need_number(c.dims(i)[-1], "the channels") for i in (0, 1))
     return (
         *c.attrs["window"],
         *((outputs, channels) if c.attrs["swapped"] else (channels, outputs)),
