@@ -14,14 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc.codegen.cpu.blocked import ContractionSource, per_axis
+from flowc.codegen.cpu.blocked import ContractionSource
 from flowc.codegen.cpu.contractions.algorithms import (
     DEPTHWISE,
     POINTWISE,
     TRANSPOSED,
     conv_algorithms,
 )
-from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
+from flowc.codegen.cpu.contractions.launching import (
+    ALIGNMENT,
+    BlockFinish,
+    axis_sizes,
+    launch_of,
+    pack_launch,
+)
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.cpu.convolution import ConvSpec, conv_source, pack_conv_weights
 from flowc.codegen.cpu.depthwise import (
@@ -50,8 +56,6 @@ from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
     from flowc.codegen.cpu.target import CpuTarget
-
-AXES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,21 +142,8 @@ class Convolved:
         return launch_of(self.node, source, operands, self._sizes() | ints, self.finish, workspace)
 
     def _sizes(self) -> dict[str, Dim]:
-        """What most kernels are told. An image is a volume of one slice."""
-        lowering, window = self.lowering, self.weights.dims
-        ints: dict[str, Dim] = {"batch": self.image[0]}
-        ints |= dict.fromkeys(per_axis("d", "in", "out", "kernel", "stride", "dilation"), 1)
-        ints["pad_d"] = 0
-        for i, axis in enumerate(AXES[len(lowering.strides)]):
-            ints |= {
-                f"in_{axis}": self.image[1 + i],
-                f"out_{axis}": self.result[1 + i],
-                f"kernel_{axis}": window[i],
-                f"stride_{axis}": lowering.strides[i],
-                f"dilation_{axis}": lowering.dilations[i],
-                f"pad_{axis}": lowering.pad[i][0],
-            }
-        return ints
+        """What most kernels are told."""
+        return axis_sizes(self.lowering, self.image, self.result, self.weights.dims)
 
     @property
     def _spec(self) -> ConvSpec:

@@ -6,16 +6,12 @@ In: a cluster of kind `filter_gradient`. Out: its launch.
 
 from __future__ import annotations
 
-from flowc.codegen.cpu.blocked import per_axis
-from flowc.codegen.cpu.contractions.launching import BlockFinish, launch_of
+from flowc.codegen.cpu.contractions.launching import BlockFinish, axis_sizes, launch_of
 from flowc.codegen.cpu.products.filter_gradients import filter_gradient_source
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import Launch, Operand
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim
 from flowc.ir.lowering import FilterGradient
-
-AXES = {1: "w", 2: "hw", 3: "dhw"}
 
 
 def filter_gradient_launch(
@@ -28,19 +24,7 @@ def filter_gradient_launch(
 ) -> Launch:
     x, dy = (outer[v] for v in inner.inputs)
     *window, rows, columns = inner.output.type.static_dims
-    ints: dict[str, Dim] = {"batch": x.dims[0]}
-    ints |= dict.fromkeys(per_axis("d", "in", "out", "kernel", "stride", "dilation"), 1)
-    ints |= dict.fromkeys(per_axis("h", "in", "out", "kernel", "stride", "dilation"), 1)
-    ints |= {"pad_d": 0, "pad_h": 0}
-    for i, axis in enumerate(AXES[len(window)]):
-        ints |= {
-            f"in_{axis}": x.dims[1 + i],
-            f"out_{axis}": dy.dims[1 + i],
-            f"kernel_{axis}": window[i],
-            f"stride_{axis}": lowering.strides[i],
-            f"dilation_{axis}": lowering.dilations[i],
-            f"pad_{axis}": lowering.pad[i][0],
-        }
+    ints = axis_sizes(lowering, x.dims, dy.dims, window)
     ints |= {"channels": x.dims[-1], "outputs": dy.dims[-1]}
     if _has_lines_of_taps(lowering, rows):
         # The taps of a line see neighbours: one tap with the channels of all.

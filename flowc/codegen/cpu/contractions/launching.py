@@ -15,6 +15,7 @@ from flowc.codegen.cpu.blocked import (
     EpilogueLines,
     no_epilogue,
     parts_of_blocks,
+    per_axis,
 )
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MULTIPLICATIONS
 from flowc.codegen.cpu.products.gemm import pack_source
@@ -37,6 +38,7 @@ from flowc.ir.lowering import Convolution, FilterGradient, MatMul
 from flowc.ir.text.dim_parsing import parse_dim
 
 ALIGNMENT = 64
+AXES = {1: "w", 2: "hw", 3: "dhw"}
 NARROW = 32  # columns: fewer of them take about as long
 
 
@@ -70,6 +72,30 @@ def _call_lines(indent: int, rows: tuple[str, str], columns: tuple[str, str]) ->
 def product_in(body: Computation) -> Node:
     products = (MatMul, Convolution, FilterGradient)
     return next(n for n in body.nodes if isinstance(n.lowering, products))
+
+
+def axis_sizes(
+    lowering: Convolution | FilterGradient,
+    image: Sequence[Dim],
+    result: Sequence[Dim],
+    window: Sequence[Dim],
+) -> dict[str, Dim]:
+    """The batch and, for each axis of space, the sizes of an image, of the result of its
+    convolution and of the window, strides, dilations and what is padded before. An image is a
+    volume of one slice, a sequence an image of one line."""
+    ints: dict[str, Dim] = {"batch": image[0], "pad_d": 0, "pad_h": 0}
+    for axis in "dh":
+        ints |= dict.fromkeys(per_axis(axis, "in", "out", "kernel", "stride", "dilation"), 1)
+    for i, axis in enumerate(AXES[len(lowering.strides)]):
+        ints |= {
+            f"in_{axis}": image[1 + i],
+            f"out_{axis}": result[1 + i],
+            f"kernel_{axis}": window[i],
+            f"stride_{axis}": lowering.strides[i],
+            f"dilation_{axis}": lowering.dilations[i],
+            f"pad_{axis}": lowering.pad[i][0],
+        }
+    return ints
 
 
 def launch_of(
