@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -72,24 +73,45 @@ class CompiledFetches:
 
 
 YOUNG_OBJECTS = 300_000
+OBJECTS_OF_NODE = 60  # of a large program, that live as long as its compilation
+
+Given = ParamSpec("Given")
+Compiled = TypeVar("Compiled")
+Program = TypeVar("Program", "Graph", Computation)
+Compilation = Callable[Concatenate[Program, Given], Compiled]
+
+
+def _collects_rarely(
+    compilation: Compilation[Program, Given, Compiled],
+) -> Compilation[Program, Given, Compiled]:
+    """The compilation of a graph or a Computation, in which Python looks for cycles rarely."""
+
+    @wraps(compilation)
+    def rarely(program: Program, *given: Given.args, **named: Given.kwargs) -> Compiled:
+        is_lowered = isinstance(program, Computation)
+        nodes = len(program.nodes) if is_lowered else len(program.get_operations())
+        with _collecting_rarely(max(YOUNG_OBJECTS, OBJECTS_OF_NODE * nodes)):
+            return compilation(program, *given, **named)
+
+    return rarely
 
 
 @contextmanager
-def _collecting_rarely() -> Iterator[None]:
+def _collecting_rarely(young: int) -> Iterator[None]:
     """Has Python look for cycles after as many new objects as the compilation of some ten kernels
-    makes, and only among these. By default it looks every 700 of them, and goes through all of
-    Numba again and again: a tenth of the time that compiling takes. Whoever finds the threshold
-    raised leaves it, so that it comes back to what it was also where several threads compile; what
-    the caller has frozen stays frozen."""
+    makes (`young`), and only among these. By default it looks every 700 of them, and goes through
+    all of Numba again and again: a tenth of the time that compiling takes. Whoever finds the
+    threshold raised leaves it, so that it comes back to what it was also where several threads
+    compile; what the caller has frozen stays frozen."""
     before = gc.get_threshold()
-    if not 0 < before[0] < YOUNG_OBJECTS:
+    if not 0 < before[0] < young:
         yield
         return
     freezes = not gc.get_freeze_count()
     had_numba = "numba" in sys.modules
     if freezes:
         gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 2, before[2])
+    gc.set_threshold(young, 2, before[2])
     try:
         yield
     finally:
@@ -104,7 +126,7 @@ def _collecting_rarely() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-@_collecting_rarely()
+@_collects_rarely
 def compile_fetches(
     graph: Graph,
     wanted: FetchSet,
@@ -186,7 +208,7 @@ def load_executable(
     return open_program(program, threads, key)
 
 
-@_collecting_rarely()
+@_collects_rarely
 def compile_library(
     graph: Graph,
     wanted: Fetched,
@@ -222,7 +244,7 @@ def compile_library(
         )
 
 
-@_collecting_rarely()
+@_collects_rarely
 def check_library(
     graph: Graph,
     wanted: Fetched,
@@ -241,7 +263,7 @@ def check_library(
         _fused(c, options, Report(), None, True)
 
 
-@_collecting_rarely()
+@_collects_rarely
 def compile_computation(
     c: Computation,
     options: Options,

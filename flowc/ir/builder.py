@@ -78,6 +78,7 @@ class Builder:
         if sizes:
             self._defined.update(size for size, _ in sizes)
         node = Node(op, tuple(inputs), MappingProxyType(full), types, tuple(after), origin, sizes)
+        node.types_checked = True
         self.nodes.append(node)
         return node
 

@@ -6,7 +6,7 @@ same object where none did. A node is compared with those rewrites alone whose r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,27 +40,37 @@ class Pattern:
     alone: bool = False
 
     def may_match(self, op: Op) -> bool:
-        return (not self.ops or op.name in self.ops) and self.trait in ("", *op.traits)
+        named = not self.ops or op.name in self.ops
+        return named and (not self.trait or self.trait in op.traits)
 
-    def of_node(self, b: Builder, node: Node, bound: Bindings) -> Iterator[Bindings]:
+    def of_node(self, b: Builder, node: Node, bound: Bindings) -> Sequence[Bindings]:
         """What the names stand for, in each way in which a node matches."""
         if not self.may_match(node.op) or len(node.inputs) < len(self.inputs):
-            return
+            return ()
         if self.lowerings and not isinstance(node.lowering, self.lowerings):
-            return
-        orders = [node.inputs]
+            return ()
+        found = self._of_operands(b, node.inputs, bound)
         if len(self.inputs) == 2 and (self.commutes or "commutative" in node.op.traits):
-            orders.append(node.inputs[::-1])
-        for operands in orders:
-            found = [bound]
-            for pattern, value in zip(self.inputs, operands):
-                found = [new for known in found for new in pattern.of_value(b, value, known)]
-            yield from found
+            found = [*found, *self._of_operands(b, node.inputs[::-1], bound)]
+        return found
 
-    def of_value(self, b: Builder, value: Value, bound: Bindings) -> Iterator[Bindings]:
-        known = not self.constant or value.constant is not None
-        if known and (not self.alone or b.use_counts.get(value) == 1):
-            yield from self.of_node(b, value.node, bound | {self.name: value})
+    def _of_operands(
+        self, b: Builder, operands: Sequence[Value], bound: Bindings
+    ) -> Sequence[Bindings]:
+        found = [bound]
+        for pattern, value in zip(self.inputs, operands):
+            found = [new for known in found for new in pattern.of_value(b, value, known)]
+            if not found:
+                break
+        return found
+
+    def of_value(self, b: Builder, value: Value, bound: Bindings) -> Sequence[Bindings]:
+        if self.constant and value.constant is None:
+            return ()
+        if self.alone and b.use_counts.get(value) != 1:
+            return ()
+        found = self.of_node(b, value.node, bound)
+        return [known | {self.name: value} for known in found] if self.name else found
 
 
 def op(names: str, *inputs: Pattern | str, **more: Any) -> Pattern:

@@ -82,18 +82,15 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
     `b.use_counts` says how often the values that existed before are read.
     """
     b = Rewriter(c)
-    counts = _use_counts(c)
+    # Most sweeps change few nodes: what is not in these tables stands for itself.
     values: dict[Value, Value] = {}
     nodes: dict[Node, tuple[Node, ...]] = {}
-    parameters: dict[Node, Node] = {}
-    changed = False
+    replaced: set[Node] = set()
+    counts = b.use_counts = _use_counts(c)
     for old in c.nodes:
-        inputs = tuple(values[v] for v in old.inputs)
-        node = old
-        after = tuple(n for a in old.after for n in nodes[a])
-        if inputs != old.inputs or after != old.after:
-            node = old.over(inputs, after)
-        node = replace_sizes(node, b.known_sizes)
+        node = _over_new(old, values, nodes)
+        if b.known_sizes:
+            node = replace_sizes(node, b.known_sizes)
         b.old, b.origin = old, old.origin
         start = len(b.nodes)
         mark = b.nodes[-1] if b.nodes else None
@@ -109,27 +106,41 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
                 replacement = _sizes_known(b, node)
             if replacement is None and _may_differ(old, node):
                 replacement = refined(b, node)
-        if replacement is None:
-            b.append(node)
-            if old.op.name == "parameter":
-                parameters[old] = node
-            new = node.outputs
-            nodes[old] = (node,)
-        else:
-            changed = True
+        if replacement is not None:
+            replaced.add(old)
             new = (replacement,) if isinstance(replacement, Value) else tuple(replacement)
             nodes[old] = _in_place_of(old, b.nodes[start:], new)
             _note_sizes(b.known_sizes, node, new)
+        else:
+            b.append(node)
+            if node is old:
+                continue
+            new = node.outputs
+            nodes[old] = (node,)
         for before, now in zip(old.outputs, new, strict=True):
-            values[before] = now
-            b.use_counts[now] = b.use_counts.get(now, 0) + counts[before]
-    if not changed:
+            if now is not before:
+                values[before] = now
+                counts[now] = counts.get(now, 0) + counts[before]
+    if not replaced:
         return c
     # Their order is that of the inputs of the node whose body this is, not that of the nodes.
-    b.parameters = [parameters[p] for p in c.parameters if p in parameters]
+    b.parameters = [nodes.get(p, (p,))[0] for p in c.parameters if p not in replaced]
     env = b.known_sizes
     b.constraints = [(substitute(x, env), substitute(y, env)) for x, y in b.constraints]
-    return b.build([values[v] for v in c.results])
+    return b.build([values.get(v, v) for v in c.results])
+
+
+def _over_new(
+    old: Node, values: Mapping[Value, Value], nodes: Mapping[Node, tuple[Node, ...]]
+) -> Node:
+    """The node over what took the place of what it reads and stands after; itself over the same."""
+    inputs, after = old.inputs, old.after
+    if values:
+        inputs = tuple([values.get(v, v) for v in inputs])
+    if nodes and after:
+        after = tuple([n for a in after for n in nodes.get(a, (a,))])
+    same = inputs == old.inputs and after == old.after
+    return old if same else old.over(inputs, after)
 
 
 def _sizes_known(b: Rewriter, node: Node) -> Sequence[Value] | None:

@@ -11,11 +11,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Expr
 from flowc.ir.scalar_body import ScalarBody
 
 SMALL = 4096  # bytes: constants up to this size are compared by value
+_PLAIN = (str, int, bool, DType)  # each equal to those of its own type alone that are the same
 
 
 def attrs_key(node: Node, leaving_out: Sequence[str] = ()) -> Any:
@@ -24,6 +26,9 @@ def attrs_key(node: Node, leaving_out: Sequence[str] = ()) -> Any:
 
 
 def _key(value: Any) -> Any:
+    kind: type[Any] = type(value)
+    if kind in _PLAIN:
+        return kind, value
     if isinstance(value, np.ndarray):
         array = cast(np.ndarray, value)
         if array.nbytes > SMALL or (array.dtype.hasobject and not _is_short_text(array)):
