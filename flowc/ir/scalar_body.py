@@ -118,6 +118,11 @@ class ScalarBody:
         return ((i.source, i.dims) for i in self.instructions if i.name in LOADS)
 
     @cached_property
+    def key(self) -> tuple[str, tuple[Dims, ...]]:
+        """Equal for bodies that say the same of the same sizes, which texts do not tell apart."""
+        return repr(self), tuple(i.dims for i in self.instructions)
+
+    @cached_property
     def sizes(self) -> frozenset[Symbol]:
         """The sizes in it."""
         found = symbols_of(*(d for i in self.instructions for d in i.dims))

@@ -42,7 +42,7 @@ def _key(value: Any) -> Any:
     if isinstance(value, Expr):
         return value  # which is told from others of equal text
     if isinstance(value, ScalarBody):
-        return repr(value), tuple(i.dims for i in value.instructions)
+        return value.key
     return repr(value)
 
 
