@@ -33,14 +33,15 @@ if TYPE_CHECKING:
 class CpuTarget:
     """`vector_bits`: the width that tiles and loops are written for; `has_fma`: fused multiply-add
     is one instruction; `registers`: how many vector registers tiles may use; `exact`: as in
-    `Options`. `algorithms`: their names, of clusters for which the cost model's choice is
-    overridden (`contractions/algorithms.py`)."""
+    `Options`. `prefetches`: as in `TileShape`. `algorithms`: their names, of clusters for which the
+    cost model's choice is overridden (`contractions/algorithms.py`)."""
 
     processor: Processor
     vector_bits: int
     has_fma: bool
     registers: int
     exact: bool = False
+    prefetches: bool = True
     algorithms: Mapping[Node, str] = field(default_factory=dict, compare=False)
 
     @property
@@ -73,7 +74,8 @@ class CpuTarget:
         """The register tile of products of a dtype."""
         from flowc.codegen.cpu.tiles import tile_shape
 
-        return tile_shape(dtype, self.vector_bits, registers=self.registers, fma=self.has_fma)
+        found = tile_shape(dtype, self.vector_bits, registers=self.registers, fma=self.has_fma)
+        return replace(found, prefetches=self.prefetches)
 
     def algorithms_of(self, node: Node) -> list[str]:
         from flowc.codegen.cpu.contractions.algorithms import algorithms_of_cluster
@@ -226,8 +228,11 @@ def _native(exact: bool) -> CpuTarget:
     features = host.features
     if bits == 512:
         features += ",-prefer-256-bit"
-    if host.cpu.startswith("znver"):
+    is_zen = host.cpu.startswith("znver")
+    if is_zen:
         # These take longer for a gather than for a load of each element: lgamma, which reads a row
         # of a table for each, takes 1.3 times as long.
         features += ",+prefer-no-gather"
-    return CpuTarget(replace(host, features=features), bits, fma, registers, exact)
+    # A product with a vector takes 1.25 times as long where it asks a Zen 4 for its weights.
+    processor = replace(host, features=features)
+    return CpuTarget(processor, bits, fma, registers, exact, prefetches=not is_zen)

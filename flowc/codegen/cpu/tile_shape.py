@@ -22,17 +22,20 @@ DEPTH_PAD_BYTES = 64  # a row of a block is one cache line longer: rows fall int
 
 @dataclass(frozen=True, slots=True)
 class TileShape:
-    """One register tile: `rows` x `columns` accumulators of `dtype`, `lanes` to a vector."""
+    """One register tile: `rows` x `columns` accumulators of `dtype`, `lanes` to a vector.
+    `prefetches`: products of few rows ask for their weights before they come to them."""
 
     dtype: DType
     rows: int
     columns: int
     lanes: int
+    prefetches: bool = True
 
     @property
     def name(self) -> str:
         """All of it, for the names of routines."""
-        return f"{self.dtype}.{self.rows}x{self.columns}.{self.lanes}"
+        unasked = "" if self.prefetches else ".unasked"
+        return f"{self.dtype}.{self.rows}x{self.columns}.{self.lanes}{unasked}"
 
     @property
     def heights(self) -> tuple[int, ...]:

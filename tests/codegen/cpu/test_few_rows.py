@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from compiled_source import Compiled
@@ -15,6 +17,7 @@ from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tile_sums import CACHE_LINE
 from flowc.codegen.kernels.kernel import Launch
 from flowc.ir.builder import Builder
+from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, symbol
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
@@ -81,14 +84,35 @@ def test_both_panels_are_fetched_ahead() -> None:
     assert (text.count("prefetcht0"), text.count("prefetcht1")) == (lines, 0)
 
 
+def test_nothing_is_fetched_where_the_processor_looks_ahead() -> None:
+    target = replace(cpu_target("x86-64-v4"), prefetches=False)
+    (launch,) = _launches(1, "x86-64-v4", prefetches=False)
+    assert "prefetch" not in target.kernel_text(launch.kernel, "asm")
+    # Programs of both kinds may be linked into one.
+    assert launch.kernel.key != _launches(1, "x86-64-v4")[0].kernel.key
+
+
+def test_convolutions_of_few_pixels_are_such_products() -> None:
+    for pixels, columns, entry in [(1, 300, "few_rows"), (6, 300, "few_rows"), (1, 8, "conv")]:
+        b = Builder()
+        x = b.parameter("x", tensor_type(dtypes.f32, (1, pixels, 1, 96)))
+        weights = b.const(np.ones((1, 1, 96, columns), np.float32))
+        y = b.conv2d(x, weights, strides=[1, 1, 1, 1], padding="VALID")
+        assert [k.kernel.entry for k in _launches_of(b, y, "x86-64-v4")] == [entry]
+
+
 def _kernels(m: Dim, target: str) -> list[str]:
     return [launch.kernel.entry for launch in _launches(m, target)]
 
 
-def _launches(m: Dim, target: str) -> tuple[Launch, ...]:
+def _launches(m: Dim, target: str, **settings: bool) -> tuple[Launch, ...]:
     b = Builder()
     x = b.parameter("x", tensor_type(dtypes.f32, (m, 768)))
     y = b.mat_mul(x, b.const(np.ones((768, 300), np.float32)))
+    return _launches_of(b, y, target, **settings)
+
+
+def _launches_of(b: Builder, y: Value, target: str, **settings: bool) -> tuple[Launch, ...]:
     cluster = run_passes(b.build([y]), Options())
     node = next(node for node in cluster.nodes if node.op.name == "cluster")
-    return contraction_launches(node, cpu_target(target))
+    return contraction_launches(node, replace(cpu_target(target), **settings))

@@ -30,7 +30,8 @@ from flowc.codegen.cpu.products.gemm_m_vectorized import (
 from flowc.codegen.cpu.products.pixel_tiles import (
     Heights,
     heights_needed,
-    is_pointwise,
+    is_of_single_pixels,
+    is_product_of_pixels,
     pack_pointwise,
     panel_vectors,
     panel_width,
@@ -432,7 +433,9 @@ def test_which_convolutions_read_pixels_where_they_are() -> None:
         (replace(plain, pad=((0, 0), (0, 1))), (1, 1, 24, 8), 12544, False),
         (replace(plain, groups=2), (1, 1, 24, 8), 12544, False),
     ]:
-        assert is_pointwise(shape, lowering, weights, rows) is expected
+        found = is_of_single_pixels(lowering, weights)
+        found = found and is_product_of_pixels(shape, *weights[-2:], rows)
+        assert found is expected
 
 
 def test_which_products_read_their_rows_where_they_are() -> None:

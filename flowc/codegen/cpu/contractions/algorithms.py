@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowc.codegen.cpu.planar.blocks import LINE_STRIDE, PlanarBlock, planar_block
-from flowc.codegen.cpu.products.pixel_tiles import is_pointwise
+from flowc.codegen.cpu.products.few_rows import is_product_of_few_rows
+from flowc.codegen.cpu.products.pixel_tiles import is_of_single_pixels, is_product_of_pixels
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.choice import least_pixels, winograd_costs, winograd_for
 from flowc.codegen.cpu.winograd.source import WinogradSpec
@@ -23,7 +24,7 @@ from flowc.ir.lowering import Convolution
 from flowc.ir.types import Dims
 
 DIRECT, POINTWISE, PLANAR, DEPTHWISE = "direct", "pointwise", "planar", "depthwise"
-TRANSPOSED = "transposed"
+TRANSPOSED, FEW_ROWS = "transposed", "few_rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,11 @@ def conv_algorithms(
     if is_depthwise(lowering, weights.dims, result[-1]) and is_last:
         return [*found, ConvAlgorithm(DEPTHWISE)]
     rows = product(image[:-1])
-    if is_known and is_last and is_pointwise(shape, lowering, weights.dims, rows):
-        found.append(ConvAlgorithm(POINTWISE))
+    if is_known and is_last and is_of_single_pixels(lowering, weights.dims):
+        if is_product_of_few_rows(shape, rows, result[-1]):
+            found.append(ConvAlgorithm(FEW_ROWS))
+        if is_product_of_pixels(shape, *weights.dims[-2:], rows):
+            found.append(ConvAlgorithm(POINTWISE))
     specs: list[WinogradSpec | None] = [None]
     if not exact:
         chosen = winograd_for(lowering, weights, result, shape)

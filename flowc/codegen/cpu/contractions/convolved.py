@@ -17,6 +17,7 @@ import numpy as np
 from flowc.codegen.cpu.blocked import ContractionSource
 from flowc.codegen.cpu.contractions.algorithms import (
     DEPTHWISE,
+    FEW_ROWS,
     POINTWISE,
     TRANSPOSED,
     conv_algorithms,
@@ -37,9 +38,10 @@ from flowc.codegen.cpu.depthwise import (
     fitted_to_image,
     pack_depthwise,
 )
-from flowc.codegen.cpu.packing import Array
+from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.planar.blocks import PlanarBlock
 from flowc.codegen.cpu.planar.source import planar_source
+from flowc.codegen.cpu.products.few_rows import few_rows_source
 from flowc.codegen.cpu.products.pixel_tiles import pack_pointwise, pixel_shape
 from flowc.codegen.cpu.products.pointwise import pointwise_source, rows_together
 from flowc.codegen.cpu.tile_shape import TileShape
@@ -114,6 +116,8 @@ class Convolved:
             return self._of_weights_of_the_run() if spec is None else self._transformed(spec)
         if algorithm.name == TRANSPOSED:
             return (self._transposed(),)
+        if algorithm.name == FEW_ROWS:
+            return (self._of_few_pixels(),)
         if algorithm.name == POINTWISE:
             return (self._pointwise(known.shape),)
         if algorithm.winograd is None:
@@ -226,6 +230,17 @@ class Convolved:
             block_rows=block_rows, sizes=ints,
         )  # fmt: skip
         return self._launch(source, self._packed(pack_pointwise, tiles), ints)
+
+    def _of_few_pixels(self) -> Launch:
+        """Such as those of an image that was squeezed to its channels."""
+        pixels = math.prod(d for d in self.image[:-1] if isinstance(d, int))
+        source = few_rows_source(self.shape, pixels, self.finish.hook, extra=self.finish.extra)
+        channels, n = self.weights.dims[-2:]
+        operands: dict[str, Operand] = {"a": self.x, "c": self.node.outputs[0]}
+        matrix = lambda known: known.reshape(known.shape[-2:])
+        operands["b"] = self._packed(lambda known: pack_gemm_b(matrix(known), self.shape))
+        ints: dict[str, Dim] = {"n": n, "k": channels, "a_stride": channels, "c_stride": n}
+        return launch_of(self.node, source, operands, ints, self.finish)
 
     def _winograd(self, window: tuple[int, ...], spec: WinogradSpec) -> Launch:
         seen = math.prod(window[:-4]) * window[-2] * spec.sections_in_all

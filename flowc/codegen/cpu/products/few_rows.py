@@ -3,7 +3,8 @@
 In: rows and a `TileShape`. Out: kernel source. Each weight is multiplied by few elements, so that
 such a product takes as long as its weights take to come: what counts is how many lines of them are
 on their way at a time. Two panels side by side are two streams, each over the whole inner
-dimension and each fetched ahead: a core has twice as many lines on their way as with one.
+dimension and each fetched ahead: a core has twice as many lines on their way as with one. Where the
+processor itself looks ahead far enough, to ask takes longer (`TileShape.prefetches`).
 
 Invariant: an element of C is a sum of chains of `shape.depth` multiply-adds, as in other products.
 """
@@ -40,6 +41,7 @@ from flowc.codegen.llvm.vector_ir import (
     offset,
     routine_call,
 )
+from flowc.ir.dims import Dim
 from flowc_runtime.native.writer import i64
 
 STREAMS = 2
@@ -51,6 +53,13 @@ def has_few_rows(shape: TileShape, rows: int) -> bool:
     """Whether the sums of so many rows and two panels fit in the registers, beside a step of both
     panels, as those of a tile do beside one: of so few, a product waits for its weights."""
     return 0 < rows <= (shape.rows - 1) // STREAMS
+
+
+def is_product_of_few_rows(shape: TileShape, rows: Dim, columns: Dim) -> bool:
+    """Whether `few_rows_source` is best for so many rows and columns. Fewer columns than a vector
+    has lanes have narrower tiles elsewhere."""
+    wide = isinstance(columns, int) and columns > shape.lanes
+    return wide and isinstance(rows, int) and has_few_rows(shape, rows)
 
 
 def few_rows_source(
@@ -141,7 +150,8 @@ def _emit_panels(
                 left = [offset(line, step.get() + n) for line in lines]
                 for start, total in zip(starts, sums):
                     weights = offset(start, place.get() + n * shape.columns)
-                    emit_prefetches(b, weights, AHEAD_BYTES, shape.columns, size)
+                    if shape.prefetches:
+                        emit_prefetches(b, weights, AHEAD_BYTES, shape.columns, size)
                     total.add(left, weights, size)
             step.add(steps)
             place.add(steps * shape.columns)

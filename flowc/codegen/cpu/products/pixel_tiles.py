@@ -34,16 +34,11 @@ TRANSPOSED_BYTES = 1 << 10  # of a row of [channels, rows]: of longer ones, each
 FEW_ROWS = 24  # that read a right operand too seldom for copies of it to pay
 
 
-def is_pointwise(
-    shape: TileShape, lowering: Convolution, weights: Sequence[Dim], rows: Dim
-) -> bool:
-    """Whether `pointwise_source` is for a convolution of `rows` pixels, with weights of those
-    dims."""
-    *window, channels, n = weights
+def is_of_single_pixels(lowering: Convolution, weights: Sequence[Dim]) -> bool:
+    """Whether a convolution, with weights of those dims, is a product with all pixels as rows."""
+    window = weights[:-2]
     alone = set(window) == set(lowering.strides) == {1} and lowering.groups == 1
-    if not alone or any(p != 0 for pair in lowering.pad for p in pair):
-        return False
-    return is_product_of_pixels(shape, channels, n, rows)
+    return alone and not any(p != 0 for pair in lowering.pad for p in pair)
 
 
 def is_product_of_pixels(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> bool:
