@@ -33,9 +33,8 @@ class TileShape:
 
     @property
     def name(self) -> str:
-        """All of it, for the names of routines."""
-        unasked = "" if self.prefetches else ".unasked"
-        return f"{self.dtype}.{self.rows}x{self.columns}.{self.lanes}{unasked}"
+        """The tile itself, for the names of routines."""
+        return f"{self.dtype}.{self.rows}x{self.columns}.{self.lanes}"
 
     @property
     def heights(self) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from dataclasses import astuple
 
 from llvmlite import ir
 
+from flowc.codegen.cpu.strided_rows import StridedRows
 from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, TileShape
 from flowc.codegen.llvm.vector_ir import (
     I32,
@@ -53,7 +54,8 @@ class Operands:
     stride`, [k, j] of the panel at `k * width + j`. How many bytes ahead of what is multiplied
     each of the two is fetched into the first cache: 0 does not ask for it; `fetches_next`: whether
     what is multiplied next is, into the second. With `lines` the block is several, in groups, whose
-    sums follow each other; sums take the numbers and steps of both."""
+    sums follow each other; sums take the numbers and steps of both, and the `stride`, which is 0
+    here: so convolutions of many numbers of channels share them."""
 
     step: int
     stride: int
@@ -66,7 +68,8 @@ class Operands:
 
 def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) -> Routine:
     """`sums(block, panel, c, next, depth, c_stride, accumulate, next_step, ...)`: C[rows, columns]
-    (+)= block x panel; behind these, with `operands.lines`, `groups, group_step, lines, line_step`.
+    (+)= block x panel; behind these, with `operands.lines`, `groups, group_step, lines, line_step,
+    stride`.
     Columns are whole vectors and at most a half, in panels of whole ones. What stands at `next` is
     fetched into the second cache, `next_step` bytes for each step of the depth.
     """
@@ -83,7 +86,7 @@ def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) 
 
 def kinds_of_lines(operands: Operands) -> str:
     """The letters of what routines take behind other arguments."""
-    return "iiii" if operands.lines else ""
+    return "iiiii" if operands.lines else ""
 
 
 def _vectors(shape: TileShape, columns: int) -> list[Vector]:
@@ -218,12 +221,12 @@ def _emit_line_sums(
     """C[rows, n] (+)= the sum of lines[rows, depth] x panel[depth, n], the panel of a line behind
     that of the one before."""
     block, panel, c, following, depth, c_stride, accumulate, next_step = args[:8]
-    groups, group_step, lines, line_step = indices(b, args[8:])
+    groups, group_step, lines, line_step, stride = indices(b, args[8:])
     size, vectors = shape.dtype.size, _vectors(shape, n)
+    apart = StridedRows(b, stride, rows, size)
     sums = Sums(b, element_type(shape.dtype), rows, vectors)
     ahead, place = Ahead(b, following, Index(b, next_step)), Counter(b, 0)
-    # Of more steps at once, elements that rows share would take the registers of sums.
-    steps = min(unroll_factor(rows * len(vectors)), o.stride)
+    steps = unroll_factor(rows * len(vectors))
     carried = [sums.values]
     with (
         counted_loop(b, groups, carried=carried) as group,
@@ -234,8 +237,9 @@ def _emit_line_sums(
         def emit(steps: int) -> None:
             seen, row_of_panel = offset(first, k.get() * o.step), offset(panel, place.get())
             ahead.fetch(steps)
+            rows_seen = apart.at(seen, rows)
             for n in range(steps):
-                left = [b.gep(seen, [i64(n * o.step + i * o.stride)]) for i in range(rows)]
+                left = [b.gep(row, [i64(n * o.step)]) for row in rows_seen]
                 sums.add(left, b.gep(row_of_panel, [i64(n * o.width)]), size)
             k.add(steps)
             place.add(steps * o.width)

@@ -218,6 +218,7 @@ def _emit_panels(
     inner, depth, c_stride, *bounds = indices(b, args[3:10])
     accumulate, *lines = indices(b, args[10:])
     steps = depth * lines[0] * lines[2] if operands.lines else depth
+    stride = lines[-1] if operands.lines else operands.stride
     row_begin, row_end, column_begin, column_end = bounds
     tile = Routine(
         f"tile{_suffix(shape, operands)}.{sizes.name}",
@@ -251,7 +252,7 @@ def _emit_panels(
         ):
             with index_range(b, begin, end, height) as i:
                 rows = (end - i).least(height)
-                rows_of_block = offset(block, (i - row_begin) * operands.stride)
+                rows_of_block = offset(block, (i - row_begin) * stride)
                 c_tile = offset(c, i * c_stride + j)
                 place = byte_offset(panels, fetched.get())
                 passed = (depth, c_stride, rows, columns, accumulate, next_step, *lines)
@@ -261,12 +262,11 @@ def _emit_panels(
 
 def _suffix(shape: TileShape, operands: Operands) -> str:
     """What tells the names of routines apart."""
-    lines = f".{operands.stride}" if operands.lines else ""
-    return f".{shape.name}{lines}"
+    return f".{shape.name}{'.lines' * operands.lines}"
 
 
 def panels_routine(
-    shape: TileShape, line_stride: int = 0, sizes: TileSizes | None = None
+    shape: TileShape, sizes: TileSizes | None = None, *, lines: bool = False
 ) -> Routine:
     """`add_panels(block, panels, c, inner, depth, c_stride, row_begin, row_end, column_begin,
 
@@ -274,13 +274,12 @@ def panels_routine(
     steps of the inner dimension. `block` starts at `row_begin`, rows `shape.row_stride` apart;
     `panels` starts at panel 0, at the first of the `depth` steps, and has `inner` steps in all.
 
-    With a `line_stride` the rows of the block are as far apart, and may overlap; there are several
-    blocks, whose `depth` steps follow each other, lines of groups: `groups, group_step, lines,
-    line_step` are four more arguments. `sizes`: those that its blocks need, where that is known.
+    With `lines` there are several blocks, whose `depth` steps follow each other, lines of groups:
+    `groups, group_step, lines, line_step, stride` are five more arguments. Rows of a block are
+    `stride` apart, and may overlap. `sizes`: those that its blocks need, where that is known.
     """
     sizes = sizes or sizes_of(shape)
-    stride = line_stride or shape.row_stride
-    operands = Operands(1, stride, shape.columns, lines=line_stride > 0)
+    operands = Operands(1, 0 if lines else shape.row_stride, shape.columns, lines=lines)
     return Routine(
         f"add_panels{_suffix(shape, operands)}.{sizes.name}",
         shape.dtype,

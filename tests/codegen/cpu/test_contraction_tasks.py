@@ -103,7 +103,7 @@ def test_lines_have_the_tiles_that_their_rows_need(
 ) -> None:
     shape = shape_for(dtypes.f32, 512)
     assert sizes_needed(shape, rows, columns) == needed
-    text = panels_routine(shape, 6, needed).code.text
+    text = panels_routine(shape, needed, lines=True).code.text
     sums = set(re.findall(r'define internal void @"flowc.line_sums.f32.(\d+x\d+)', text))
     whole = {f"{height}x{shape.columns}" for height in needed.heights}
     narrow = {f"{height}x{width}" for height in needed.narrow_heights for width in needed.widths}

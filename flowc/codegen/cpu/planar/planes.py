@@ -82,4 +82,5 @@ def planes_routine(shape: TileShape) -> Routine:
         shape.dtype,
         "pp" + "i" * 8,
         lambda b, values: _emit_planes(b, values, shape),
+        shared=True,
     )

@@ -88,24 +88,25 @@ def _tile(
 ) -> _Tile:
     if block.grouped:
         sizes = _sizes_of_rows(shape, block, outputs // groups, width)
-        name = f"groups_{_tiles_name(shape, block, sizes)}"
-        routine = panels_routine(shape, block.line_stride, sizes)
+        name = f"groups_{_tiles_name(shape, sizes)}"
+        routine = panels_routine(shape, sizes, lines=True)
         given = f"""advance(seen, group * of_group), advance(
                                     weights, group * kernel_h * kernel_w * of_group * padded
                                     + first_tap * kernel_w * of_group * {shape.columns}),
                                 advance(pixels, group * n_of_group),
                                 kernel_h * kernel_w * of_group, of_group, n, 0, count, 0,
                                 n_of_group, first_tap - tap_begin, taps, dilation_h * plane_row,
-                                kernel_w, dilation_w * channels"""
+                                kernel_w, dilation_w * channels, stride_w * channels"""
         return _Tile("grouped_conv", name, routine, "channels", "1, 1", "pitch", given)
     if block.line_stride:
         sizes = _sizes_of_rows(shape, block, outputs, width)
-        name = f"lines_{_tiles_name(shape, block, sizes)}"
-        routine = panels_routine(shape, block.line_stride, sizes)
+        name = f"lines_{_tiles_name(shape, sizes)}"
+        routine = panels_routine(shape, sizes, lines=True)
         given = f"""seen, advance(weights, first_tap * kernel_w * channels * {shape.columns}),
                                 pixels, kernel_d * kernel_h * kernel_w * channels,
                                 kernel_w * channels, n, 0, count, 0, n, first_tap - tap_begin,
-                                kernel_d, dilation_d * plane_slice, taps, dilation_h * plane_row"""
+                                kernel_d, dilation_d * plane_slice, taps, dilation_h * plane_row,
+                                stride_w * channels"""
         return _Tile("line_conv", name, routine, "channels", "1, 1", "pitch", given)
     given = """pixels, seen, advance(weights, first_tap * kernel_w * channels * n), count,
                                 kernel_d, taps, kernel_w, channels, pitch, dilation_d * plane_slice,
@@ -187,10 +188,10 @@ def _tap_step(block: PlanarBlock) -> str:
     return f"idiv({LONGEST_SUM}, kernel_w * of_group)" if block.line_stride else "0"
 
 
-def _tiles_name(shape: TileShape, block: PlanarBlock, sizes: TileSizes | None) -> str:
+def _tiles_name(shape: TileShape, sizes: TileSizes | None) -> str:
     """What tells the routines of tiles apart that kernels call."""
     only = f"_of_{sizes.name}" if sizes else ""
-    return f"{shape.rows}x{shape.columns}_{block.line_stride}{only}"
+    return f"{shape.rows}x{shape.columns}{only}"
 
 
 def _sizes_of_rows(

@@ -155,4 +155,5 @@ def pixels_routine(shape: TileShape, outputs: int) -> Routine:
         shape.dtype,
         "ppp" + "i" * 10,
         lambda b, values: _emit_pixels(b, values, shape, outputs),
+        shared=True,
     )

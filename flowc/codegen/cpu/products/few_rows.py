@@ -83,7 +83,7 @@ def few_rows_source(
             call_product(product, a, b, c, k, a_stride, c_stride, column_begin, column_end)
         """
     routine = Routine(
-        f"few_rows.{rows}.{shape.name}",
+        f"few_rows.{rows}.{shape.name}.{shape.prefetches}",
         shape.dtype,
         _KINDS,
         lambda b, values: _emit(b, values, shape, rows),

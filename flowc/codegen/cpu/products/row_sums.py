@@ -19,7 +19,7 @@ from flowc.codegen.cpu.products.pixel_tiles import (
     panel_width,
     tile_columns,
 )
-from flowc.codegen.cpu.products.strided_rows import StridedRows
+from flowc.codegen.cpu.strided_rows import StridedRows
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tile_sums import (
     STEPS,

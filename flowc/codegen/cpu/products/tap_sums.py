@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from flowc.codegen.cpu.products.pixel_tiles import tile_columns
 from flowc.codegen.cpu.products.row_sums import PanelTile
-from flowc.codegen.cpu.products.strided_rows import StridedRows
+from flowc.codegen.cpu.strided_rows import StridedRows
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tile_sums import STEPS, Sums, emit_steps, unroll_factor
 from flowc.codegen.llvm.vector_ir import (
