@@ -81,6 +81,7 @@ def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) 
         shape.dtype,
         "ppppiiii" + kinds_of_lines(o),
         lambda b, values: emit(b, values, shape, rows, columns, operands),
+        shared=o.lines,  # rows of other widths have tiles of the same heights
     )
 
 

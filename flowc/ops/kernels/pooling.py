@@ -103,7 +103,7 @@ def pool(
 
 
 def add_terms(
-    x: Any, y: Any, at: int, place: int, terms: int, apart: int, count: int, begun: int
+    x: Any, y: Any, at: int, place: int, terms: int, apart: int, count: int, begun: bool
 ) -> None:
     """To `count` elements of y the neighbours of x from `at` on, `terms` of them, so far apart;
     where y has not `begun`, it is zeros."""
@@ -115,7 +115,7 @@ def add_terms(
         for i in range(count):
             held = y[place + i] if begun else elem(0)
             y[place + i] = ((held + x[first + i]) + x[second + i]) + x[third + i]
-        begun = 1
+        begun = True
         term += 3
     if term + 2 <= terms:
         first = at + term * apart
@@ -123,7 +123,7 @@ def add_terms(
         for i in range(count):
             held = y[place + i] if begun else elem(0)
             y[place + i] = (held + x[first + i]) + x[second + i]
-        begun = 1
+        begun = True
         term += 2
     if term < terms:
         first = at + term * apart
@@ -195,13 +195,20 @@ def mean_pool(
         batch, od, oh = place_of(row, out_d, out_h)
         d0, d1 = window(od * sd - front, kd, depth)
         h0, h1 = window(oh * sh - top, kh, height)
-        for d in range(d0, d1):
-            at = ((batch * depth + d) * height + h0) * width * channels
-            begun = 1 if d > d0 else 0
-            apart = width * channels
-            add_terms(x, line, at, left * channels, h1 - h0, apart, apart, begun)
-        for p in range(pieces):
-            add_terms(line, sums, p * sw * channels, p * channels, kw, channels, piece, 0)
+        # Sums of the rows of each slice of the image, then of neighbours in these: there is one
+        # place where terms are added, as its loops take LLVM long.
+        slices = d1 - d0
+        for n in range(slices + pieces):
+            source, target = x, line
+            at = ((batch * depth + d0 + n) * height + h0) * width * channels
+            place = left * channels
+            terms, apart, count = h1 - h0, width * channels, width * channels
+            if n >= slices:
+                source, target = line, sums
+                at = (n - slices) * sw * channels
+                place = (n - slices) * channels
+                terms, apart, count = kw, channels, piece
+            add_terms(source, target, at, place, terms, apart, count, 0 < n < slices)
         rows = (d1 - d0) * (h1 - h0)
         whole = elem(rows * kw)
         out = row * out_w * channels
@@ -211,9 +218,9 @@ def mean_pool(
         for ow in range(out_w):
             if ow < low or ow >= high or step != channels:
                 w0, w1 = window(ow * sw - left, kw, width)
-                count = elem(rows * (w1 - w0))
+                seen_there = elem(rows * (w1 - w0))
                 for c in range(channels):
-                    y[out + ow * channels + c] = sums[ow * step + c] / count
+                    y[out + ow * channels + c] = sums[ow * step + c] / seen_there
 
 
 @on_gpu(ByColumns("channels"))

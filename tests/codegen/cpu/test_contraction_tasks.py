@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from contraction_kernels import WIDTHS, shape_for
 
@@ -15,6 +13,7 @@ from flowc.codegen.cpu.products.gemm_m_vectorized import (
     m_vectorized_source,
 )
 from flowc.codegen.cpu.products.pointwise import pointwise_source
+from flowc.codegen.cpu.tile_sums import Operands, sums_routine
 from flowc.codegen.cpu.tiles import TileSizes, panels_routine, sizes_needed
 from flowc.ir.dims import Symbol, evaluate, symbol
 from flowc.ir.text.dim_parsing import parse_dim
@@ -103,11 +102,11 @@ def test_lines_have_the_tiles_that_their_rows_need(
 ) -> None:
     shape = shape_for(dtypes.f32, 512)
     assert sizes_needed(shape, rows, columns) == needed
-    text = panels_routine(shape, needed, lines=True).code.text
-    sums = set(re.findall(r'define internal void @"flowc.line_sums.f32.(\d+x\d+)', text))
-    whole = {f"{height}x{shape.columns}" for height in needed.heights}
-    narrow = {f"{height}x{width}" for height in needed.narrow_heights for width in needed.widths}
-    assert sums == whole | narrow
+    called = {r.symbol for r in panels_routine(shape, needed, lines=True).code.calls}
+    tiles = {(height, shape.columns) for height in needed.heights}
+    tiles |= {(height, width) for height in needed.narrow_heights for width in needed.widths}
+    of_lines = Operands(1, 0, shape.columns, lines=True)
+    assert called == {sums_routine(shape, *tile, of_lines).code.symbol for tile in tiles}
 
 
 def test_tiles_of_six_rows_and_of_five_share_rows_out_exactly() -> None:
