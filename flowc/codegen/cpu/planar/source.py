@@ -22,7 +22,7 @@ from flowc.codegen.cpu.planar.planes import planes_routine
 from flowc.codegen.cpu.planar.sums import pixels_routine
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import TileSizes, panels_routine, sizes_needed
-from flowc.codegen.llvm.vector_ir import Routine, advance, ceil_div, least
+from flowc.codegen.llvm.vector_ir import Routine, advance, ceil_div, least, routine_call
 from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim
 
@@ -53,29 +53,32 @@ def planar_source(
     shape = block.tile or shape
     tile = _tile(shape, block, outputs, groups, width)
     finish = epilogue(16, ("first", "first + count"), ("0", "n"))
-    text = function_text(tile.kernel, arguments, indented(_body(shape, block, tile), 4), *finish)
+    bound: dict[str, Routine | int | None] = {"tile": tile.routine, "panel": shape.columns}
+    body = indented(_body(shape, block, tile), 4)
+    text = function_text(tile.kernel, arguments, body, *finish, bound=bound)
     symbols = {
         "advance": advance,
         "least": least,
         "ceil_div": ceil_div,
         "take_planes": planes_routine(shape).intrinsic(),
-        tile.name: tile.routine.intrinsic(),
+        "call_tile": routine_call(shape.dtype, tile.routine.kinds),
     }
     blocks = zip("dhw", ("slices", "rows", "pixels"))
     counts = [f"((out_{a} + block_{name} - 1) // block_{name})" for a, name in blocks]
     tasks = " * ".join(["batch", *counts])
-    return ContractionSource(tile.kernel, text, arguments, tasks, block.scratch_bytes, symbols)
+    return ContractionSource(
+        tile.kernel, text, arguments, tasks, block.scratch_bytes, symbols, bound=bound
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
     """The routine that sums up one row of pixels of a block, and what the kernel's text says of it.
-    `kernel`: the name of the kernel; `name`, `given`: of the routine, and its arguments. `unit`,
-    `parts`: the elements of a pixel that are copied together, and as how many planes; `plane_row`:
-    elements from a row of a plane to the next. Expressions are over the kernel's names."""
+    `kernel`: the name of the kernel; `given`: the arguments of the routine. `unit`, `parts`: the
+    elements of a pixel that are copied together, and as how many planes; `plane_row`: elements from
+    a row of a plane to the next. Expressions are over the kernel's names."""
 
     kernel: str
-    name: str
     routine: Routine
     unit: str
     parts: str
@@ -88,32 +91,30 @@ def _tile(
 ) -> _Tile:
     if block.grouped:
         sizes = _sizes_of_rows(shape, block, outputs // groups, width)
-        name = f"groups_{_tiles_name(shape, sizes)}"
         routine = panels_routine(shape, sizes, lines=True)
-        given = f"""advance(seen, group * of_group), advance(
+        given = """advance(seen, group * of_group), advance(
                                     weights, group * kernel_h * kernel_w * of_group * padded
-                                    + first_tap * kernel_w * of_group * {shape.columns}),
+                                    + first_tap * kernel_w * of_group * panel),
                                 advance(pixels, group * n_of_group),
                                 kernel_h * kernel_w * of_group, of_group, n, 0, count, 0,
                                 n_of_group, first_tap - tap_begin, taps, dilation_h * plane_row,
                                 kernel_w, dilation_w * channels, stride_w * channels"""
-        return _Tile("grouped_conv", name, routine, "channels", "1, 1", "pitch", given)
+        return _Tile("grouped_conv", routine, "channels", "1, 1", "pitch", given)
     if block.line_stride:
         sizes = _sizes_of_rows(shape, block, outputs, width)
-        name = f"lines_{_tiles_name(shape, sizes)}"
         routine = panels_routine(shape, sizes, lines=True)
-        given = f"""seen, advance(weights, first_tap * kernel_w * channels * {shape.columns}),
+        given = """seen, advance(weights, first_tap * kernel_w * channels * panel),
                                 pixels, kernel_d * kernel_h * kernel_w * channels,
                                 kernel_w * channels, n, 0, count, 0, n, first_tap - tap_begin,
                                 kernel_d, dilation_d * plane_slice, taps, dilation_h * plane_row,
                                 stride_w * channels"""
-        return _Tile("line_conv", name, routine, "channels", "1, 1", "pitch", given)
+        return _Tile("line_conv", routine, "channels", "1, 1", "pitch", given)
     given = """pixels, seen, advance(weights, first_tap * kernel_w * channels * n), count,
                                 kernel_d, taps, kernel_w, channels, pitch, dilation_d * plane_slice,
                                 dilation_h * plane_row, stride_w, dilation_w"""
-    name, plane_row = f"planar_{shape.lanes}_{outputs}", "stride_w * channels * pitch"
+    plane_row = "stride_w * channels * pitch"
     routine, parts = pixels_routine(shape, outputs), "channels, stride_w"
-    return _Tile("planar_conv", name, routine, "1", parts, plane_row, given)
+    return _Tile("planar_conv", routine, "1", parts, plane_row, given)
 
 
 def _body(shape: TileShape, block: PlanarBlock, tile: _Tile) -> str:
@@ -128,7 +129,7 @@ def _body(shape: TileShape, block: PlanarBlock, tile: _Tile) -> str:
         plane_row = {tile.plane_row}
         of_group = idiv(channels, groups)
         n_of_group = idiv(n, groups)
-        padded = ceil_div(n_of_group, {shape.columns}) * {shape.columns}
+        padded = ceil_div(n_of_group, panel) * panel
         tap_step = {_tap_step(block)}
         if tap_step == 0 or kernel_d > 1:
             tap_step = kernel_h
@@ -176,7 +177,7 @@ def _body(shape: TileShape, block: PlanarBlock, tile: _Tile) -> str:
                         taps = least(tap_step, tap_end - first_tap)
                         seen = advance(planes_of_row, first_tap * dilation_h * plane_row)
                         for group in range(groups):
-                            {tile.name}(
+                            call_tile(tile,
                                 {tile.given})
                         first_tap += taps
         """
@@ -186,12 +187,6 @@ def _tap_step(block: PlanarBlock) -> str:
     """Rows of taps, at most, whose products are one chain of roundings: chains of an image are
     added up. Rows of one row of pixels that lie in the padding are left out. 0: all."""
     return f"idiv({LONGEST_SUM}, kernel_w * of_group)" if block.line_stride else "0"
-
-
-def _tiles_name(shape: TileShape, sizes: TileSizes | None) -> str:
-    """What tells the routines of tiles apart that kernels call."""
-    only = f"_of_{sizes.name}" if sizes else ""
-    return f"{shape.rows}x{shape.columns}{only}"
 
 
 def _sizes_of_rows(
