@@ -98,7 +98,7 @@ oracle: $(ORACLE_INSTALLED) ## record TensorFlow's results anew, and compare wit
 rows: $(DEV_INSTALLED) ## write docs/tf1-rows.md from the programs of its rows
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/pages/rows_page.py
 
-bench: $(DEV_INSTALLED) $(if $(filter peers,$(BENCH)),$(PEERS_INSTALLED)) ## how fast compiled code is; BENCH=peers: beside others
+bench: $(DEV_INSTALLED) $(if $(filter peers,$(BENCH)),$(PEERS_INSTALLED) library) ## how fast compiled code is; BENCH=peers: beside others
 	FLOWC_PEERS_PYTHON=$(PEERS_VENV)/bin/python $(BIN)/python benchmarks/run.py $(BENCH)
 
 stub: $(DEV_INSTALLED) ## write where op records are, and what editors read of the public API

@@ -111,6 +111,7 @@ class Kernel:
         constants = sorted(
             (n, repr(v), str(getattr(v, "dtype", ""))) for n, v in self.constants.items()
         )
+        called = [(n, getattr(g, "routine", "")) for n, g in sorted(self.globals.items())]
         return _digest(
             (
                 self.source,
@@ -120,7 +121,7 @@ class Kernel:
                 str(self.element),
                 sorted(self.functions),
                 constants,
-                sorted(self.globals),
+                called,
                 self.in_vectors,
             )
         )

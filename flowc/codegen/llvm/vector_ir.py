@@ -291,9 +291,11 @@ class Routine:
         b.call(function, [_plain(value) for value in values])
 
     def intrinsic(self) -> Any:
-        """What Numba takes as a function."""
+        """What Numba takes as a function. Its `routine` tells it from others of the same name."""
         signature = types.void(*_numba_arguments(self.dtype, self.kinds))
-        return numba_function("routine", signature, lambda b, values: self.call(b, *values))
+        found = numba_function("routine", signature, lambda b, values: self.call(b, *values))
+        found.routine = self.name
+        return found
 
     @property
     def code(self) -> SharedRoutine:

@@ -310,3 +310,15 @@ def test_concatenations_of_pixels_share_a_kernel_whatever_the_size_of_the_image(
     assert "idiv" not in kernel.source
     for found, expected in zip(Executable(program, 1).run(fed), reference_results(c, fed)):
         np.testing.assert_array_equal(found, expected)
+
+
+def test_functions_that_call_other_routines_have_other_keys() -> None:
+    """A library has the functions of kernels by their keys: of two that call routines by one name,
+    each finds its own."""
+    wide, narrow = (transpose_routine(tile_shape(dtypes.f32, bits)) for bits in (512, 256))
+
+    def key(routine: vector_ir.Routine) -> str:
+        return Kernel("def kernel(): move()", (), 0, globals={"move": routine.intrinsic()}).key
+
+    assert key(wide) == key(wide)
+    assert key(wide) != key(narrow)

@@ -53,14 +53,16 @@ def planar_source(
     shape = block.tile or shape
     tile = _tile(shape, block, outputs, groups, width)
     finish = epilogue(16, ("first", "first + count"), ("0", "n"))
-    bound: dict[str, Routine | int | None] = {"tile": tile.routine, "panel": shape.columns}
+    planes = planes_routine(shape)
+    bound: dict[str, Routine | int | None] = {"tile": tile.routine, "take": planes}
+    bound["panel"] = shape.columns
     body = indented(_body(shape, block, tile), 4)
     text = function_text(tile.kernel, arguments, body, *finish, bound=bound)
     symbols = {
         "advance": advance,
         "least": least,
         "ceil_div": ceil_div,
-        "take_planes": planes_routine(shape).intrinsic(),
+        "take_planes": routine_call(shape.dtype, planes.kinds),
         "call_tile": routine_call(shape.dtype, tile.routine.kinds),
     }
     blocks = zip("dhw", ("slices", "rows", "pixels"))
@@ -153,7 +155,8 @@ def _body(shape: TileShape, block: PlanarBlock, tile: _Tile) -> str:
                     place += first_slice + s
                     rows_there = in_h
                 take_planes(
-                    advance(planes, s * plane_slice), advance(x, place * in_h * in_w * channels),
+                    take, advance(planes, s * plane_slice),
+                    advance(x, place * in_h * in_w * channels),
                     first_h * stride_h - pad_h, rows, rows_there,
                     (first_w * stride_w - pad_w) * {unit}, in_w * {unit}, {tile.parts}, pitch)
             for d in range(first_d, last_d):
