@@ -26,7 +26,7 @@ def attrs_key(node: Node, leaving_out: Sequence[str] = ()) -> Any:
 
 
 def _key(value: Any) -> Any:
-    kind: type[Any] = type(value)
+    kind = cast("type[object]", type(value))
     if kind in _PLAIN:
         return kind, value
     if isinstance(value, np.ndarray):

@@ -61,7 +61,7 @@ def conv_algorithms(
     if is_known and is_last and is_of_single_pixels(lowering, weights.dims):
         if is_product_of_few_rows(shape, rows, result[-1]):
             found.append(ConvAlgorithm(FEW_ROWS))
-        if is_product_of_pixels(shape, *weights.dims[-2:], rows):
+        if is_product_of_pixels(shape, weights.dims[-2], weights.dims[-1], rows):
             found.append(ConvAlgorithm(POINTWISE))
     specs: list[WinogradSpec | None] = [None]
     if not exact:
