@@ -78,7 +78,7 @@ class Builder:
         if sizes:
             self._defined.update(size for size, _ in sizes)
         node = Node(op, tuple(inputs), MappingProxyType(full), types, tuple(after), origin, sizes)
-        node.types_checked = True
+        node.types_checked = True  # they were inferred from what never changes
         self.nodes.append(node)
         return node
 
@@ -414,5 +414,5 @@ def _as_objects(array: np.ndarray) -> np.ndarray:
 
 def types_suffice(function: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a `content` function that takes a TensorType in place of unknown elements (Shape)."""
-    function.types_suffice = True  # type: ignore[attr-defined]
+    function.__dict__["types_suffice"] = True
     return function

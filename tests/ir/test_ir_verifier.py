@@ -258,3 +258,17 @@ def test_the_message_shows_the_nodes_around() -> None:
     message = fault(parse_computation(text))
     assert "f32[3]" in message and "%1 =" not in message
     assert len(message.split("\n")) < 14
+
+
+def test_types_of_emitted_nodes_are_not_inferred_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    b = Builder()
+    c = b.build([b.relu(b.parameter("x", F4))])
+
+    def infer(*_: object) -> None:
+        raise AssertionError("inferred again")
+
+    monkeypatch.setattr(Builder, "infer", infer)
+    verify(c, "test")
+    by_hand = of(p := parameter(), make("relu", (p.output,), F4))
+    with pytest.raises((AssertionError, InternalError)):
+        verify(by_hand, "test")

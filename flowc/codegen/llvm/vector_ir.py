@@ -294,7 +294,7 @@ class Routine:
         """What Numba takes as a function. Its `routine` tells it from others of the same name."""
         signature = types.void(*_numba_arguments(self.dtype, self.kinds))
         found = numba_function("routine", signature, lambda b, values: self.call(b, *values))
-        found.routine = self.name
+        found.routine = f"{self.name} {self.dtype}"
         return found
 
     @property

@@ -233,7 +233,8 @@ class Convolved:
 
     def _of_few_pixels(self) -> Launch:
         """Such as those of an image that was squeezed to its channels."""
-        pixels = math.prod(d for d in self.image[:-1] if isinstance(d, int))
+        pixels = product(self.image[:-1])
+        assert isinstance(pixels, int)
         source = few_rows_source(self.shape, pixels, self.finish.hook, extra=self.finish.extra)
         channels, n = self.weights.dims[-2:]
         operands: dict[str, Operand] = {"a": self.x, "c": self.node.outputs[0]}
