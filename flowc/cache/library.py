@@ -57,7 +57,7 @@ class KernelLibrary:
         self.names: dict[str, list[int]] = header["names"]
 
     def objects_of(self, name: str) -> tuple[bytes, ...] | None:
-        """The objects of a kernel, or that of a routine."""
+        """The objects of a kernel or a routine, and of what it calls."""
         numbers = self.names.get(name)
         if numbers is None:
             return None

@@ -38,7 +38,7 @@ def fill_cache() -> None:
     """Compiles the same kernels for this processor into the cache in force, as far as they are
     neither there nor in a library. Raises as the target compiles."""
     target, store = target_named("native"), kernel_cache()
-    kernels = _kernels_of_all(recorded_clusters(RECORDED), target)
+    kernels = _kernels_of_all(recorded_clusters(RECORDED), [target])
     with compiling_threads() as threads:
         pending = [threads.submit(store.objects_of, kernel, target) for kernel in kernels]
         native_object(target.processor, store.parts_for(target))
@@ -49,19 +49,21 @@ def fill_cache() -> None:
 def write(
     path: Path, targets: Sequence[Target], clusters: Iterable[Computation]
 ) -> tuple[int, int]:
-    """Writes the library of the kernels of some clusters that are the same for all targets; gives
-    how many these are, and how many are not. Raises `OSError`, and as targets compile."""
-    kernels = _kernels_of_all(clusters, targets[0])
+    """Writes the library of the kernels that some clusters have for any of the targets, as far as
+    they are the same for all; gives how many these are, and how many are not. Raises `OSError`, and
+    as targets compile."""
+    kernels = _kernels_of_all(clusters, targets)
     made = [objects_of(kernels, target) for target in targets]
     same = {name: data for name, data in made[0].items() if all(m[name] == data for m in made)}
     write_library(path, same)
     return len(same), len(made[0]) - len(same)
 
 
-def _kernels_of_all(clusters: Iterable[Computation], target: Target) -> list[Kernel]:
+def _kernels_of_all(clusters: Iterable[Computation], targets: Sequence[Target]) -> list[Kernel]:
     found: dict[str, Kernel] = {}
     for c in clusters:
-        found |= kernels_of(c, target)
+        for target in targets:
+            found |= kernels_of(c, target)
     return list(found.values())
 
 
@@ -70,14 +72,14 @@ def objects_of(kernels: Iterable[Kernel], target: Target) -> Objects:
     found: Objects = {}
     lock = threading.Lock()
 
-    def kept(name: str, make: Callable[[], bytes]) -> bytes:
+    def kept(name: str, make: Callable[[], tuple[bytes, ...]]) -> tuple[bytes, ...]:
         with lock:
             known = found.get(name)
         if known is None:
-            known = (make(),)
+            known = make()
             with lock:
                 known = found.setdefault(name, known)
-        return known[0]
+        return known
 
     def compiled(kernel: Kernel) -> tuple[str, tuple[bytes, ...]]:
         return kernel.key, target.objects_of(kernel, kept)

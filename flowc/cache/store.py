@@ -51,7 +51,7 @@ class KernelCache:
     def __init__(self, disk: DiskCache) -> None:
         self.disk = disk
         self.objects: dict[str, tuple[bytes, ...]] = {}  # in the order in which they came
-        self.making: dict[str, Future[bytes]] = {}  # parts that kernels share
+        self.making: dict[str, Future[tuple[bytes, ...]]] = {}  # parts that kernels share
         self.kept = 0  # bytes
         self._lock = threading.Lock()
         keepers().add(self)
@@ -70,26 +70,29 @@ class KernelCache:
         return data.decode()
 
     def parts_for(self, target: Target) -> Kept:
-        """The objects of what kernels and programs for a target share."""
+        """What kernels and programs for a target share."""
         return lambda name, make: self._part(name, target, make)
 
-    def _part(self, name: str, target: Target, make: Callable[[], bytes]) -> bytes:
-        """The object of a part that kernels share. Threads that want the same one make it once."""
-        mine: Future[bytes] = Future()
+    def _part(
+        self, name: str, target: Target, make: Callable[[], tuple[bytes, ...]]
+    ) -> tuple[bytes, ...]:
+        """The objects of a part that kernels share. Threads that want the same one make it once:
+        parts do not call each other in turn, so that none waits for itself."""
+        mine: Future[tuple[bytes, ...]] = Future()
         making = f"{name}\n{target.key}"
         with self._lock:
             made = self.making.setdefault(making, mine)
         if made is not mine:
             return made.result()
         try:
-            (data,) = self._found(name, target, lambda: (make(),))
-            mine.set_result(data)
+            found = self._found(name, target, make)
+            mine.set_result(found)
         except BaseException as error:
             mine.set_exception(error)
             raise
         finally:
             self.making.pop(making, None)
-        return data
+        return found
 
     def _found(
         self, name: str, target: Target | None, make: Callable[[], tuple[bytes, ...]]

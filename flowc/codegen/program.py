@@ -304,13 +304,14 @@ def driver_object(text: str, processor: Processor, *, speed: int = 1) -> bytes:
 def native_object(processor: Processor, kept: Kept) -> bytes:
     """The pool and the arena, compiled for a processor."""
 
-    def make() -> bytes:
+    def make() -> tuple[bytes, ...]:
         from flowc_runtime.native import native_module_text
 
         text = native_module_text(processor.triple)
-        return compile_module([text], processor, speed=2, loops=False)
+        return (compile_module([text], processor, speed=2, loops=False),)
 
-    return kept("pool and arena", make)
+    (found,) = kept("pool and arena", make)
+    return found
 
 
 @cache

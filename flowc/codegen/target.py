@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from flowc.ir.computation import Computation, Node
 
 
-# The object of a part that kernels share, by the part's name, made where nobody has made it.
-Kept = Callable[[str, Callable[[], bytes]], bytes]
+# The objects of a part that kernels share, its own and those of the parts that it shares with
+# others, by the part's name, made where nobody has made them.
+Kept = Callable[[str, Callable[[], tuple[bytes, ...]]], tuple[bytes, ...]]
 
 
-def made_anew(name: str, make: Callable[[], bytes]) -> bytes:
+def made_anew(name: str, make: Callable[[], tuple[bytes, ...]]) -> tuple[bytes, ...]:
     """For a kernel by itself: nothing is kept."""
     return make()
 

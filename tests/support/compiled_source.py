@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from flowc.codegen.cpu.blocked import ContractionSource
-from flowc.codegen.cpu.numba_frontend import module_texts
+from flowc.codegen.cpu.kernel_text import module_texts
 from flowc.codegen.link.jit import engine_of
 from flowc.codegen.llvm.compile import optimized_module
 from flowc.codegen.targets import target_named

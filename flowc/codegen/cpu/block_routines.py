@@ -12,13 +12,12 @@ from functools import cache, partial
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
 from flowc.codegen.cpu.loop_choices import TILE_SIDE
-from flowc.codegen.cpu.numba_stages.stages import contexts
 from flowc.codegen.cpu.register_transpose import ELEMENTS, LANE_BYTES, VECTOR_BYTES, emit_turn
 from flowc.codegen.kernels.nest import FILL_BLOCK, MOVE_BLOCK
-from flowc.codegen.llvm.numba_functions import numba_function
+from flowc.codegen.llvm.kernel_functions import KernelFunction
+from flowc.codegen.llvm.quantity import size_of
 from flowc.codegen.llvm.vector_ir import (
     Index,
     Routine,
@@ -36,27 +35,33 @@ SIDES = (TILE_SIDE, TILE_SIDE // 2, TILE_SIDE // 4)  # of the squares that are t
 
 
 @cache
-def move_block() -> Any:
+def move_block() -> KernelFunction:
     """`target[c*step + r] = source[r*distance + c]` for r < rows and c < columns, which are given
     behind the others."""
-    signature = lambda source, distance, target, step, rows, columns: types.void(
-        source, types.int64, target, types.int64, types.int64, types.int64
-    )
-    return numba_function(MOVE_BLOCK, signature, _call_move)
+
+    def signature(types: Any) -> Any:
+        return lambda source, distance, target, step, rows, columns: types.void(
+            source, types.int64, target, types.int64, types.int64, types.int64
+        )
+
+    return KernelFunction(MOVE_BLOCK, signature, _call_move)
 
 
 @cache
-def fill_block() -> Any:
+def fill_block() -> KernelFunction:
     """`target[r*step + c] = value` for r < rows and c < columns."""
-    signature = lambda target, step, rows, columns, value: types.void(
-        target, types.int64, types.int64, types.int64, value
-    )
-    return numba_function(FILL_BLOCK, signature, _call_fill)
+
+    def signature(types: Any) -> Any:
+        return lambda target, step, rows, columns, value: types.void(
+            target, types.int64, types.int64, types.int64, value
+        )
+
+    return KernelFunction(FILL_BLOCK, signature, _call_fill)
 
 
 def _call_move(b: ir.IRBuilder, values: Values) -> None:
     source, distance, target, step, *counts = values
-    element = ELEMENTS[contexts()[1].get_abi_sizeof(source.type.pointee)]
+    element = ELEMENTS[size_of(source.type.pointee)]
     emit = partial(_emit_move, size=element.size)
     routine = Routine(f"move_block.{element}", element, "ppiiii", emit, shared=True)
     pointer = ir.IntType(8 * element.size).as_pointer()
@@ -110,7 +115,7 @@ def _squares(b: ir.IRBuilder, values: Values, size: int, row: Index, count: int,
 
 def _call_fill(b: ir.IRBuilder, values: Values) -> None:
     target, step, rows, columns, value = values
-    element = ELEMENTS[contexts()[1].get_abi_sizeof(target.type.pointee)]
+    element = ELEMENTS[size_of(target.type.pointee)]
     bits = ir.IntType(8 * element.size)
     emit = partial(_emit_fill, lanes=VECTOR_BYTES // element.size, size=element.size)
     routine = Routine(f"fill_block.{element}", element, "piiii", emit, shared=True)

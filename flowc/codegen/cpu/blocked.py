@@ -339,9 +339,9 @@ def block_symbols(
         "advance": advance,
         "least": least,
         "ceil_div": ceil_div,
-        gemm_block_name(shape, pieces): gemm_block_routine(shape, transpose_a, pieces).intrinsic(),
-        block_name("conv_block", shape): conv_block_routine(shape, rank).intrinsic(),
-        "copy_rows": copy_rows_routine(shape).intrinsic(),
+        gemm_block_name(shape, pieces): gemm_block_routine(shape, transpose_a, pieces).function,
+        block_name("conv_block", shape): conv_block_routine(shape, rank).function,
+        "copy_rows": copy_rows_routine(shape).function,
     }
 
 

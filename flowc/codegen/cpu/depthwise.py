@@ -21,7 +21,6 @@ from functools import lru_cache
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
 
 from flowc.codegen.cpu.blocked import (
     Argument,
@@ -34,7 +33,6 @@ from flowc.codegen.cpu.blocked import (
 )
 from flowc.codegen.cpu.packing import Array
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.vector_ir import (
     Index,
     Routine,
@@ -44,6 +42,7 @@ from flowc.codegen.llvm.vector_ir import (
     ceil_div,
     counted_loop,
     element_type,
+    index_function,
     index_range,
     indices,
     least,
@@ -328,7 +327,7 @@ def _emit_first_tap(b: ir.IRBuilder, values: Values) -> Value:
 
 # `first_tap(position, dilation)`: the first tap that reads at 0 or later, where tap 0 reads at
 # `position`.
-first_tap = numba_function("first_tap", types.int64(types.int64, types.int64), _emit_first_tap)
+first_tap = index_function("first_tap", _emit_first_tap)
 
 
 # -- the kernel

@@ -12,13 +12,12 @@ from functools import cache, partial
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
 from flowc import dtypes
 from flowc.codegen.cpu.loop_choices import TILE_SIDE
-from flowc.codegen.cpu.numba_stages.stages import contexts
 from flowc.codegen.kernels.nest import COLUMNS, MOVE, TURN
-from flowc.codegen.llvm.numba_functions import numba_function
+from flowc.codegen.llvm.kernel_functions import KernelFunction
+from flowc.codegen.llvm.quantity import size_of
 from flowc.codegen.llvm.vector_ir import Routine, Value, Values, load_vector, store_vector
 from flowc_runtime.native.writer import I32, i64
 
@@ -28,34 +27,38 @@ ELEMENTS = {dtype.size: dtype for dtype in (dtypes.u8, dtypes.u16, dtypes.u32, d
 
 
 @cache
-def turn_tile(rows: int) -> Any:
+def turn_tile(rows: int) -> KernelFunction:
     """`target[c*TILE_SIDE + r] = source[r*distance + c]` for all `rows` of a tile. What stands
     behind so many elements of a column is undefined."""
 
     def emit(b: ir.IRBuilder, values: Values) -> None:
         _call(b, [*values, i64(TILE_SIDE)], rows, "turn")
 
-    signature = lambda source, distance, target: types.void(source, types.int64, target)
-    return numba_function(f"{TURN}{rows}", signature, emit)
+    def signature(types: Any) -> Any:
+        return lambda source, distance, target: types.void(source, types.int64, target)
+
+    return KernelFunction(f"{TURN}{rows}", signature, emit)
 
 
 @cache
-def move_tile(rows: int) -> Any:
+def move_tile(rows: int) -> KernelFunction:
     """`target[c*step + r] = source[r*distance + c]` for all `rows` of a tile."""
     emit = lambda b, values: _call(b, values, rows, "move")
-    return numba_function(f"{MOVE}{rows}", _moved, emit)
+    return KernelFunction(f"{MOVE}{rows}", _moved, emit)
 
 
 @cache
-def move_columns(columns: int) -> Any:
+def move_columns(columns: int) -> KernelFunction:
     """`target[c*step + r] = source[r*distance + c]` for TILE_SIDE rows and all `columns` of a tile,
     which take PART_BYTES at least."""
     emit = lambda b, values: _call(b, values, TILE_SIDE, "move", columns)
-    return numba_function(f"{COLUMNS}{columns}", _moved, emit)
+    return KernelFunction(f"{COLUMNS}{columns}", _moved, emit)
 
 
-def _moved(source: Any, distance: Any, target: Any, step: Any) -> Any:
-    return types.void(source, types.int64, target, types.int64)
+def _moved(types: Any) -> Any:
+    return lambda source, distance, target, step: types.void(
+        source, types.int64, target, types.int64
+    )
 
 
 def _call(
@@ -63,7 +66,7 @@ def _call(
 ) -> None:
     """Calls the routine for elements of that size, which kernels share."""
     source, distance, target, step = values
-    element = ELEMENTS[contexts()[1].get_abi_sizeof(source.type.pointee)]
+    element = ELEMENTS[size_of(source.type.pointee)]
     emit = partial(
         emit_turn, size=element.size, count=rows, columns=columns, is_whole=how == "turn"
     )

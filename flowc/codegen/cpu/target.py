@@ -6,9 +6,10 @@ imported when they are made: a program from the cache runs without Numba and LLV
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MASK_CHOICES
@@ -95,10 +96,6 @@ class CpuTarget:
             )
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
-        # All kernels take it. Numba's modules import each other: of threads that import several at
-        # once one finds another's half made, so that this comes before any thread has a kernel.
-        import flowc.codegen.cpu.numba_frontend  # noqa: F401
-
         match node.attrs["kind"]:  # each imports what makes its kernels, and nothing of others
             case "loop":
                 from flowc.codegen.kernels.loops import loop_launch
@@ -133,17 +130,24 @@ class CpuTarget:
 
         if kernel.symbol is not None:
             return (compile_module([_c_call_text(kernel)], self.processor),)
-        from flowc.codegen.cpu.numba_frontend import separate_texts
+        from flowc.codegen.cpu.kernel_text import separate_texts
 
-        texts, shared = separate_texts(kernel)
+        texts, called = separate_texts(kernel)
         # Last: while this kernel was compiled, another thread may have made them.
         own = compile_module(texts, self.processor, **_passes(kernel.in_vectors))
-        return (own, *(kept(r.symbol, partial(self._routine, r)) for r in shared))
+        return (own, *self._objects_of_all(called, kept))
 
-    def _routine(self, routine: SharedRoutine) -> bytes:
+    def _objects_of_all(self, routines: Sequence[SharedRoutine], kept: Kept) -> Sequence[bytes]:
+        """Those of the routines and of what they call, each once."""
+        objects = (kept(r.symbol, partial(self._routine, r, kept)) for r in routines)
+        return list(dict.fromkeys(chain.from_iterable(objects)))
+
+    def _routine(self, routine: SharedRoutine, kept: Kept) -> tuple[bytes, ...]:
         from flowc.codegen.llvm.compile import compile_module
 
-        return compile_module([routine.text], self.processor, **_passes(routine.in_vectors))
+        passes = _passes(routine.in_vectors)
+        own = compile_module([routine.text], self.processor, **passes)
+        return (own, *self._objects_of_all(routine.calls, kept))
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
         from flowc.codegen.llvm.compile import module_text
@@ -172,7 +176,7 @@ def _texts(kernel: Kernel) -> list[str]:
     """The LLVM IR of a kernel, and of what it calls."""
     if kernel.symbol is not None:
         return [_c_call_text(kernel)]
-    from flowc.codegen.cpu.numba_frontend import module_texts
+    from flowc.codegen.cpu.kernel_text import module_texts
 
     return module_texts(kernel)
 
@@ -208,13 +212,16 @@ def cpu_target(name: str, exact: bool = False) -> CpuTarget:
 
 def tuned_targets(level: str) -> tuple[CpuTarget, ...]:
     """The targets of a level for processors whose gathers are fast, and for those where a load of
-    each element is faster. What is the same for both serves any."""
+    each element is faster, as is a product that does not ask for its weights ahead. What is the
+    same for both serves any."""
     target = cpu_target(level)
     found = target.processor
-    return tuple(
-        replace(target, processor=replace(found, features=f"{found.features},{f}".lstrip(",")))
-        for f in ("+fast-gather", "+prefer-no-gather")
-    )
+
+    def tuned(feature: str, prefetches: bool) -> CpuTarget:
+        processor = replace(found, features=f"{found.features},{feature}".lstrip(","))
+        return replace(target, processor=processor, prefetches=prefetches)
+
+    return tuned("+fast-gather", True), tuned("+prefer-no-gather", False)
 
 
 def _native(exact: bool) -> CpuTarget:

@@ -18,10 +18,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
+from flowc.codegen.llvm.kernel_functions import KernelFunction
 from flowc.codegen.llvm.loop_metadata import NO_UNROLLING, ask_of_loop
-from flowc.codegen.llvm.numba_functions import numba_function
 from flowc_runtime.native.writer import VOID, declare
 
 COUNT = 4  # vectors; 8 gain nothing more, with 16 registers or 32
@@ -34,16 +33,16 @@ _METADATA: Mapping[str, tuple[str, int | None]] = {
 }
 
 
-def _mark(name: str) -> Any:
+def _mark(name: str) -> KernelFunction:
     """A function that kernels call at the end of a loop's body to ask for the metadata `name`."""
 
     def emit(b: ir.IRBuilder, values: Sequence[Any]) -> None:
         b.call(declare(b.module, MARK + name, ir.FunctionType(VOID, [])), [])
 
-    return numba_function(name, types.void(), emit)
+    return KernelFunction(name, lambda types: types.void(), emit)
 
 
-MARKS: Mapping[str, Any] = {name: _mark(name) for name in _METADATA}
+MARKS: Mapping[str, KernelFunction] = {name: _mark(name) for name in _METADATA}
 
 
 def mark_loops(module: ir.Module) -> None:

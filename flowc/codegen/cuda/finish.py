@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from flowc import dtypes
-from flowc.codegen.cpu.numba_frontend import body_text
+from flowc.codegen.cpu.kernel_text import body_text
 from flowc.codegen.cpu.numba_source import NumbaSource
 from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type, total_type
 from flowc.codegen.kernels.builder import LOCAL

@@ -75,7 +75,7 @@ class ThreadKernel(DeviceKernel):
         return self.thread
 
     def module_texts(self) -> list[str]:
-        from flowc.codegen.cpu.numba_frontend import body_text
+        from flowc.codegen.cpu.kernel_text import body_text
         from flowc.codegen.llvm.lanes import lanes_text
         from flowc.codegen.math import math_module_text
 

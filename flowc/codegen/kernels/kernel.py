@@ -1,6 +1,6 @@
 """A kernel (what is compiled) and a launch (one use of it in a plan).
 
-In: loops.py, contractions and native_kernels.py make them from clusters. Out: numba_frontend.py
+In: loops.py, contractions and native_kernels.py make them from clusters. Out: kernel_text.py
 compiles the kernels, driver.py calls them. Invariant: a kernel's key is a pure function of its
 content, so equal kernels of any graph share one compilation.
 """

@@ -12,9 +12,8 @@ import re
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
-from flowc.codegen.llvm.numba_functions import numba_function
+from flowc.codegen.llvm.kernel_functions import KernelFunction
 from flowc_runtime.native.writer import I64, declare
 
 WARP = 32  # threads that exchange values without memory
@@ -24,10 +23,14 @@ _CALLED = re.compile(r'@"?flowc_(across_\w+)"?\(')
 _FLOATS = {32: "float", 64: "double"}
 
 
-def across(name: str) -> Any:
-    """The function `name(value, lanes)` for Numba."""
+def across(name: str) -> KernelFunction:
+    """The function `name(value, lanes)`."""
     how, letter, width = _parts(name)
-    scalar: Any = getattr(types, f"{ {'f': 'float', 'i': 'int', 'u': 'uint'}[letter] }{width}")
+    scalar = f"{ {'f': 'float', 'i': 'int', 'u': 'uint'}[letter] }{width}"
+
+    def signature(types: Any) -> Any:
+        kind = getattr(types, scalar)
+        return kind(kind, types.int64)
 
     def emit(b: ir.IRBuilder, values: Any) -> Any:
         kind = ir.FunctionType(values[0].type, [values[0].type, I64])
@@ -36,11 +39,11 @@ def across(name: str) -> Any:
         function.attributes.add("nounwind")
         return b.call(function, values)
 
-    return numba_function(f"across_{how}", scalar(scalar, types.int64), emit)
+    return KernelFunction(f"across_{how}", signature, emit)
 
 
-def barrier() -> Any:
-    """A function for Numba: the lanes of a block wait for each other."""
+def barrier() -> KernelFunction:
+    """The lanes of a block wait for each other."""
 
     def emit(b: ir.IRBuilder, values: Any) -> None:
         function = declare(b.module, "flowc_barrier", ir.FunctionType(ir.VoidType(), []))
@@ -48,7 +51,7 @@ def barrier() -> Any:
         function.attributes.add("nounwind")
         b.call(function, [])
 
-    return numba_function("barrier", types.void(), emit)
+    return KernelFunction("barrier", lambda types: types.void(), emit)
 
 
 def _parts(name: str) -> tuple[str, str, int]:

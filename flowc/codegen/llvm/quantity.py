@@ -32,6 +32,13 @@ def ir_type(dtype: DType) -> ir.Type:
     return _IR_TYPES.get(dtype) or ir.IntType(dtype.size * 8)
 
 
+def size_of(kind: ir.Type) -> int:
+    """Bytes of a number in memory, or of one that is made of others."""
+    if isinstance(kind, ir.BaseStructType):
+        return sum(map(size_of, kind.elements))
+    return kind.width // 8 if isinstance(kind, ir.IntType) else {F32: 4, F64: 8}[kind]
+
+
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
     """The binary layout of an IEEE float: what bit tricks need to know about it."""

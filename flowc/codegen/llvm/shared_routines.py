@@ -1,10 +1,10 @@
 """Routines that kernels share: each is an object of its own, which every kernel that calls it is
 linked with.
 
-In: what a routine is called, and how it is emitted. Out: its LLVM IR as a module, under a name that
-is a hash of it; and the declarations in the modules of its callers. Invariant: a routine's name
-says all that its code depends on, so it is emitted once a process; two objects that define the
-same name are equal.
+In: what a routine is called, and how it is emitted. Out: its LLVM IR as a module, where nobody has
+its object, and the declarations in the modules of its callers. Invariant: a routine's name says all
+that its code depends on, so its symbol is a hash of the name; two objects that define the same
+symbol are equal.
 """
 
 from __future__ import annotations
@@ -15,18 +15,39 @@ from collections.abc import Callable, Sequence
 from llvmlite import ir
 
 from flowc.dataclass import dataclass
+from flowc.ir.cached_property import cached_property
 from flowc_runtime.native.writer import VOID, declare
 
 
-@dataclass(frozen=True, slots=True)
-class SharedRoutine:
-    """`text`: a module that defines `symbol`; `calls`: the shared routines that it calls;
-    `in_vectors`: its loops are written in vectors, and LLVM looks for none."""
+@dataclass(frozen=True)
+class EmittedText:
+    """A module that defines a routine, and the shared routines that it calls."""
 
-    symbol: str
     text: str
     calls: tuple[SharedRoutine, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SharedRoutine:
+    """`emit`: what defines `symbol`, which takes longer than all else that is known of a routine
+    whose object is in a library or a cache; `in_vectors`: its loops are written in vectors, and
+    LLVM looks for none."""
+
+    symbol: str
+    emit: Callable[[], EmittedText]
     in_vectors: bool = True
+
+    @cached_property
+    def emitted(self) -> EmittedText:
+        return self.emit()
+
+    @property
+    def text(self) -> str:
+        return self.emitted.text
+
+    @property
+    def calls(self) -> tuple[SharedRoutine, ...]:
+        return self.emitted.calls
 
 
 class KernelModule(ir.Module):
@@ -42,14 +63,16 @@ class KernelModule(ir.Module):
         return declare(self, routine.symbol, ir.FunctionType(VOID, arguments))
 
 
-def shared_routine(emit: Callable[[KernelModule, str], None]) -> SharedRoutine:
-    """A routine with its text; `emit` defines the function of a name in a module."""
-    module = KernelModule()
-    emit(module, "flowc.routine")
-    text = str(module)
-    symbol = f"r_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
-    text = text.replace('@"flowc.routine"', f"@{symbol}")
-    return SharedRoutine(symbol, text, tuple(module.shared.values()))
+def shared_routine(name: str, emit: Callable[[KernelModule, str], None]) -> SharedRoutine:
+    """The routine of a name; `emit` defines the function of a symbol in a module."""
+    symbol = f"r_{hashlib.sha256(name.encode()).hexdigest()[:24]}"
+
+    def emitted() -> EmittedText:
+        module = KernelModule()
+        emit(module, symbol)
+        return EmittedText(str(module), tuple(module.shared.values()))
+
+    return SharedRoutine(symbol, emitted)
 
 
 def with_called(routines: Sequence[SharedRoutine]) -> dict[str, SharedRoutine]:

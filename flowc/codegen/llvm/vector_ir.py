@@ -16,11 +16,10 @@ from functools import cache, lru_cache
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
 from flowc import dtypes
+from flowc.codegen.llvm.kernel_functions import KernelFunction
 from flowc.codegen.llvm.loop_metadata import unroll
-from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.quantity import Quantity, ir_type
 from flowc.codegen.llvm.shared_routines import KernelModule, SharedRoutine, shared_routine
 from flowc.dataclass import dataclass
@@ -290,12 +289,15 @@ class Routine:
             function = module_function(b.module, f"flowc.{self.name}", arguments, self.emit)
         b.call(function, [_plain(value) for value in values])
 
-    def intrinsic(self) -> Any:
-        """What Numba takes as a function. Its `routine` tells it from others of the same name."""
-        signature = types.void(*_numba_arguments(self.dtype, self.kinds))
-        found = numba_function("routine", signature, lambda b, values: self.call(b, *values))
-        found.routine = f"{self.name} {self.dtype}"
-        return found
+    @property
+    def function(self) -> KernelFunction:
+        """What kernel source calls."""
+        return KernelFunction(
+            "routine",
+            lambda types: types.void(*_numba_arguments(types, self.dtype, self.kinds)),
+            lambda b, values: self.call(b, *values),
+            f"{self.name} {self.dtype}",
+        )
 
     @property
     def code(self) -> SharedRoutine:
@@ -303,19 +305,18 @@ class Routine:
         return _shared(self)
 
 
-def _numba_arguments(dtype: DType, kinds: str) -> list[Any]:
+def _numba_arguments(types: Any, dtype: DType, kinds: str) -> list[Any]:
     pointer = types.CPointer(getattr(types, dtype.name))
     found = {"p": pointer, "f": types.CPointer(types.uint8), "i": types.int64}
     return [found[kind] for kind in kinds]
 
 
 @cache
-def routine_call(dtype: DType, kinds: str) -> Any:
-    """What Numba takes as a function of the address of a routine, and of its arguments."""
-    signature = types.void(*_numba_arguments(dtype, f"f{kinds}"))
-    return numba_function(
+def routine_call(dtype: DType, kinds: str) -> KernelFunction:
+    """A function of the address of a routine, and of its arguments."""
+    return KernelFunction(
         "routine_at",
-        signature,
+        lambda types: types.void(*_numba_arguments(types, dtype, f"f{kinds}")),
         lambda b, values: call_at(b, values[0], dtype, kinds, *values[1:]),
     )
 
@@ -332,9 +333,10 @@ def call_at(
 def _shared(routine: Routine) -> SharedRoutine:
     arguments = llvm_arguments(routine.dtype, routine.kinds)
     return shared_routine(
-        lambda module, name: (
-            module_function(module, name, arguments, routine.emit, linkage="") and None
-        )
+        f"{routine.name} {routine.dtype} {routine.kinds}",
+        lambda module, symbol: (
+            module_function(module, symbol, arguments, routine.emit, linkage="") and None
+        ),
     )
 
 
@@ -345,20 +347,25 @@ def _plain(value: Value | Index | int) -> Value:
 
 
 # pointer + count, in elements.
-advance = numba_function(
-    "advance", lambda pointer, count: pointer(pointer, types.int64), lambda b, v: b.gep(v[0], v[1:])
+advance = KernelFunction(
+    "advance",
+    lambda types: lambda pointer, count: pointer(pointer, types.int64),
+    lambda b, v: b.gep(v[0], v[1:]),
 )
 
-_INDICES = types.int64(types.int64, types.int64)
+
+def index_function(name: str, emit: Callable[[ir.IRBuilder, Values], Value]) -> KernelFunction:
+    """A function of two indices that gives one."""
+    return KernelFunction(name, lambda types: types.int64(types.int64, types.int64), emit)
+
 
 # The smaller of two indices.
-least = numba_function(
-    "least", _INDICES, lambda b, values: Index(b, values[0]).least(Index(b, values[1])).value
+least = index_function(
+    "least", lambda b, values: Index(b, values[0]).least(Index(b, values[1])).value
 )
 
 # How many parts of size y hold x, for indices that are not negative; y = 0 counts as 1.
-ceil_div = numba_function(
+ceil_div = index_function(
     "ceil_div",
-    _INDICES,
     lambda b, values: Index(b, values[0]).ceil_div(Index(b, values[1]).most(1)).value,
 )

@@ -13,7 +13,7 @@ from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
-from flowc.codegen.cpu.numba_frontend import kernel_text
+from flowc.codegen.cpu.kernel_text import kernel_text
 from flowc.codegen.cpu.vector_interleave import COUNT, MARK
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.targets import target_named

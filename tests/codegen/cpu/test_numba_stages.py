@@ -15,8 +15,8 @@ import pytest
 from numba.core import types
 
 from flowc import dtypes
-from flowc.codegen.cpu import numba_frontend
-from flowc.codegen.cpu.numba_frontend import kernel_text
+from flowc.codegen.cpu.kernel_text import kernel_text
+from flowc.codegen.cpu.numba_stages import function_text
 from flowc.codegen.cpu.numba_stages.kernel_globals import base_globals
 from flowc.codegen.cpu.numba_stages.lowering import dominators_of
 from flowc.codegen.cpu.numba_stages.reader import read_definition
@@ -73,11 +73,11 @@ def test_text_of_another_form_is_refused(known: str, other: str) -> None:
     """What is removed from Numba's text is found by its form; a Numba that writes another one must
     not pass unseen."""
     divided = kernel("for j in range(begin, end, n):\n            y[j] = x[i]")
-    lowered = numba_frontend._lowered(divided, divided.key)
+    lowered = function_text._lowered(divided, divided.key)
     assert known in lowered.text
-    numba_frontend._clean(lowered.text, lowered.name, "key")
+    function_text._clean(lowered.text, lowered.name, "key")
     with pytest.raises(InternalError, match="another form"):
-        numba_frontend._clean(lowered.text.replace(known, other), lowered.name, "key")
+        function_text._clean(lowered.text.replace(known, other), lowered.name, "key")
 
 
 def test_functions_of_kernels_are_made_for_the_names_that_they_use() -> None:

@@ -13,7 +13,7 @@ from tensor_types import tensor_type
 
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
-from flowc.codegen.cpu.numba_frontend import separate_texts
+from flowc.codegen.cpu.kernel_text import separate_texts
 from flowc.codegen.cpu.row_pieces import pieces_of
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.kernels.nest import Expression, Load

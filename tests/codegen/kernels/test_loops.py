@@ -12,7 +12,7 @@ from loop_checks import Array, arrays, check, compiled, kernels_in_memory
 from tensor_types import tensor_type
 
 from flowc import dtypes
-from flowc.codegen.cpu.numba_frontend import kernel_text
+from flowc.codegen.cpu.kernel_text import kernel_text
 from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol

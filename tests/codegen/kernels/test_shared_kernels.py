@@ -20,7 +20,7 @@ from flowc.cache.store import DiskCache, KernelCache
 from flowc.codegen.cpu import target as cpu
 from flowc.codegen.cpu.block_copy import transpose_routine
 from flowc.codegen.cpu.depthwise import DepthwiseSpec, depthwise_source
-from flowc.codegen.cpu.numba_frontend import separate_texts
+from flowc.codegen.cpu.kernel_text import separate_texts
 from flowc.codegen.cpu.products.gemm_m_vectorized import m_vectorized_source
 from flowc.codegen.cpu.products.pointwise import pointwise_source
 from flowc.codegen.cpu.products.row_sums import Stored
@@ -318,7 +318,7 @@ def test_functions_that_call_other_routines_have_other_keys() -> None:
     wide, narrow = (transpose_routine(tile_shape(dtypes.f32, bits)) for bits in (512, 256))
 
     def key(routine: vector_ir.Routine) -> str:
-        return Kernel("def kernel(): move()", (), 0, globals={"move": routine.intrinsic()}).key
+        return Kernel("def kernel(): move()", (), 0, globals={"move": routine.function}).key
 
     assert key(wide) == key(wide)
     assert key(wide) != key(narrow)

@@ -62,7 +62,7 @@ PROCESS_STATE = {
     ("flowc.cache.disk", "_held"),
     ("flowc.files.cache_folder", "_refused"),
     # Compilers and code that are loaded once: Numba's, LLVM's, the runtime, libraries.
-    ("flowc.codegen.cpu.numba_frontend", "_shared_functions"),
+    ("flowc.codegen.cpu.kernel_text", "_shared_functions"),
     ("flowc.codegen.cpu.numba_stages.stages", "_Dispatcher"),
     ("flowc.codegen.cpu.numba_stages.stages", "dispatcher_registry"),
     ("flowc.codegen.link.loaded", "_runtime"),

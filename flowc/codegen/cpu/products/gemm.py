@@ -145,7 +145,7 @@ def _pack_symbols(shape: TileShape) -> dict[str, Any]:
         "advance": advance,
         "least": least,
         "ceil_div": ceil_div,
-        "zero_run": zero_run_routine(shape).intrinsic(),
-        "copy_rows": copy_rows_routine(shape).intrinsic(),
-        "transpose": transpose_routine(shape).intrinsic(),
+        "zero_run": zero_run_routine(shape).function,
+        "copy_rows": copy_rows_routine(shape).function,
+        "transpose": transpose_routine(shape).function,
     }

@@ -221,6 +221,6 @@ def _symbols(shape: TileShape, tile: str) -> dict[str, Any]:
         "advance": advance,
         "least": least,
         "ceil_div": ceil_div,
-        f"transpose_left_{tile}": _left_routine(shape).intrinsic(),
-        f"transposed_block_{tile}": _block_routine(shape).intrinsic(),
+        f"transpose_left_{tile}": _left_routine(shape).function,
+        f"transposed_block_{tile}": _block_routine(shape).function,
     }

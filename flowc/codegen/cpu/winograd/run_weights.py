@@ -57,7 +57,7 @@ def transform_source(spec: WinogradSpec) -> ContractionSource:
 def _symbols(spec: WinogradSpec, name: str) -> dict[str, Any]:
     full = f"winograd_weights.{spec.shape.name}.{spec.winograd.name}"
     emit = lambda b, values: _emit(b, values, spec)
-    return {name: Routine(full, spec.shape.dtype, "ppiiiii", emit, shared=True).intrinsic()}
+    return {name: Routine(full, spec.shape.dtype, "ppiiiii", emit, shared=True).function}
 
 
 def _emit(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:

@@ -441,7 +441,7 @@ def _symbols(spec: WinogradSpec) -> dict[str, Any]:
         "advance": advance,
         "least": least,
         "ceil_div": ceil_div,
-        "zero_run": zero_run_routine(spec.shape).intrinsic(),
+        "zero_run": zero_run_routine(spec.shape).function,
         f"winograd_input_{suffix}": _routine(spec, _input(spec), "ppp" + "i" * 19, _emit_input),
         f"winograd_products_{suffix}": _routine(spec, "products", "pppiiii", _emit_products),
         f"winograd_output_{suffix}": _routine(spec, "output", "ppp" + "i" * 10, _emit_output),
@@ -457,7 +457,7 @@ def _routine(
     shape = spec.shape
     full = f"winograd_{name}.{shape.name}.{spec.winograd.name}"
     shared = name != "products"  # a loop that calls what is shared
-    return Routine(full, shape.dtype, kinds, lambda b, v: emit(b, v, spec), shared).intrinsic()
+    return Routine(full, shape.dtype, kinds, lambda b, v: emit(b, v, spec), shared).function
 
 
 def _input(spec: WinogradSpec) -> str:

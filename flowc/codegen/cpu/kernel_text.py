@@ -1,62 +1,57 @@
-"""Python source of a kernel -> LLVM IR text, by Numba, before any optimisation.
+"""A kernel -> LLVM IR text, before any optimisation.
 
 In: a Kernel. Out: text that defines `void <key>(i8** buffers, i64* dims, i64 begin, i64 end,
-i64 worker)`, the one kernel ABI. Nothing of the host is in the text: Numba's own optimiser and code
-generator never run, so that any target can be compiled from it.
+i64 worker)`, the one kernel ABI, and the routines that it calls. Nothing of the host is in the
+text, so that any target can be compiled from it. What a kernel binds to a function, or calls of
+several, is written here; Numba (`numba_stages/function_text.py`) is imported, and reads a
+function, when its text is wanted: not where a library or a cache has what was compiled of it.
 """
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator, Sequence
-from types import CodeType
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
-import numpy as np
 from llvmlite import ir
-from numba.core import compiler_lock, errors, types
 
+from flowc import dtypes
 from flowc.codegen import math as vector_math
-from flowc.codegen.cpu.numba_stages.kernel_globals import TEXT, base_globals, numba_type
-from flowc.codegen.cpu.numba_stages.stages import Lowered, contexts, lower
 from flowc.codegen.cpu.row_pieces import pieces_of
 from flowc.codegen.kernels.kernel import Kernel
-from flowc.codegen.llvm.shared_routines import SharedRoutine, with_called
+from flowc.codegen.llvm.quantity import ir_type
+from flowc.codegen.llvm.shared_routines import EmittedText, SharedRoutine, with_called
 from flowc.dataclass import dataclass
 from flowc.dtypes import DType
-from flowc.errors import InternalError
+from flowc_runtime.native.writer import I8, I64
 
 
 def module_texts(kernel: Kernel) -> list[str]:
     """The LLVM IR of a kernel, and that of all that it calls."""
-    texts, shared = separate_texts(kernel)
-    return [*texts, *(routine.text for routine in shared)]
+    texts, called = separate_texts(kernel)
+    return [*texts, *(routine.text for routine in with_called(called).values())]
 
 
 def separate_texts(kernel: Kernel) -> tuple[list[str], list[SharedRoutine]]:
-    """The LLVM IR of a kernel and of the math functions that it calls, and the routines that other
-    kernels call, too. Raises `InternalError` with the source if Numba rejects it."""
+    """The LLVM IR of a kernel and of the math functions that it calls, and the routines that it
+    calls and other kernels, too. Raises `InternalError` with the source if Numba rejects it."""
     if kernel.bound:
         function = _shared_function(kernel)
-        routines = [function, *(x for x in kernel.bound if isinstance(x, SharedRoutine))]
-        given = [x.symbol for x in kernel.bound if isinstance(x, SharedRoutine)]
+        given = [x for x in kernel.bound if isinstance(x, SharedRoutine)]
         call = _Call.of_all(kernel, function.symbol)
-        text = _declarations(kernel, [call], given) + _wrapper(kernel, [call])
-        return [text], list(with_called(routines).values())
+        declared = _declarations(kernel, [call], [x.symbol for x in given])
+        return [declared + _wrapper(kernel, [call])], [function, *given]
     pieces = pieces_of(kernel.nest) if kernel.nest is not None else ()
     if pieces:
         functions = [_shared_function(piece.kernel) for piece in pieces]
         calls = [_Call(f.symbol, p.buffers, p.ints) for f, p in zip(functions, pieces)]
-        return [_declarations(kernel, calls) + _wrapper(kernel, calls)], list(
-            with_called(functions).values()
-        )
-    lowered = _lowered(kernel, kernel.key)
+        return [_declarations(kernel, calls) + _wrapper(kernel, calls)], functions
+    body = _emitted_body(kernel)
     call = _Call.of_all(kernel, f"{kernel.key}_body")
-    texts = [_body(kernel, lowered) + _wrapper(kernel, [call])]
+    texts = [body.text + _wrapper(kernel, [call])]
     if kernel.functions:
         texts.append(vector_math.math_module_text(sorted(kernel.functions)))
-    return texts, list(with_called(lowered.shared).values())
+    return texts, list(body.calls)
 
 
 def kernel_text(kernel: Kernel) -> str:
@@ -67,110 +62,45 @@ def kernel_text(kernel: Kernel) -> str:
 def body_text(kernel: Kernel) -> str:
     """LLVM IR text of `i32 <key>_body(i8** unused, i8** unused, *buffers, *ints, *ranges)`, which
     is internal to its module, and calls no shared routines."""
-    lowered = _lowered(kernel, kernel.key)
-    assert not lowered.shared, kernel.source
-    return _body(kernel, lowered)
+    body = _emitted_body(kernel)
+    assert not body.calls, kernel.source
+    return body.text
 
 
-def _body(kernel: Kernel, lowered: Lowered) -> str:
+def _emitted_body(kernel: Kernel) -> EmittedText:
     name = f"{kernel.key}_body"
-    text = _internal(_clean(lowered.text, lowered.name, name), name)
-    if not kernel.in_vectors:
-        return text
-    # No pass for vectors finds functions that are called once.
-    text, functions = _FUNCTION.subn(r"\1 alwaysinline", text, count=1)
-    assert functions == 1, text[:1000]
-    return text
+    made = _emitted_function(kernel, name)
+    text = made.text.replace(f"define i32 @{name}", f"define internal i32 @{name}", 1)
+    if kernel.in_vectors:
+        # No pass for vectors finds functions that are called once.
+        text, functions = _FUNCTION.subn(r"\1 alwaysinline", text, count=1)
+        assert functions == 1, text[:1000]
+    return EmittedText(text, made.calls)
+
+
+def _emitted_function(kernel: Kernel, symbol: str) -> EmittedText:
+    """As `emitted_function`, which takes Numba. Its modules import each other: of threads that
+    import different ones at once one finds another's half made. All come to them through this one
+    module, for which all wait."""
+    from flowc.codegen.cpu.numba_stages.function_text import emitted_function
+
+    return emitted_function(kernel, symbol)
 
 
 def _shared_function(kernel: Kernel) -> SharedRoutine:
     """The function of a kernel, to which others bind other things, or of which they call some."""
     assert not kernel.functions, kernel.source
-    with compiler_lock.global_compiler_lock:
-        found = _shared_functions.get(kernel.function_key)
-        if found is None:
-            symbol = f"r_{kernel.function_key}"
-            lowered = _lowered(kernel, symbol)
-            text = _clean(lowered.text, lowered.name, symbol)
-            found = SharedRoutine(symbol, text, lowered.shared, kernel.in_vectors)
-            _shared_functions[kernel.function_key] = found
-        return found
+    symbol = f"r_{kernel.function_key}"
+    emit = partial(_emitted_function, kernel, symbol)
+    made = SharedRoutine(symbol, emit, kernel.in_vectors)
+    return _shared_functions.setdefault(symbol, made)
 
 
 # There are a few for each dtype.
 _shared_functions: dict[str, SharedRoutine] = {}
 
 
-def _lowered(kernel: Kernel, name: str) -> Lowered:
-    with compiler_lock.global_compiler_lock:
-        arguments = [types.int64 if isinstance(x, int) else TEXT for x in kernel.bound]
-        arguments += [types.CPointer(numba_type(b)) for b in kernel.buffers]
-        arguments += [types.int64] * (kernel.ints + 2 * kernel.ranges)
-        try:
-            function, definition = _python_function(kernel, name)
-            return lower(function, tuple(arguments), name, definition)
-        except errors.NumbaError as error:
-            raise InternalError(f"a kernel does not compile: {error}\n{kernel.source}") from error
-
-
-def _python_function(kernel: Kernel, name: str) -> tuple[Any, ast.FunctionDef]:
-    """The function of a kernel, and its definition."""
-    tree = ast.parse(kernel.source)
-    code = compile(tree, f"<{name}>", "exec")  # our own generated source
-    pointer = "as_elem_pointer", f"as_{kernel.element}_pointer"
-    space = base_globals(n.replace(*pointer) for n in _names(code))
-    for function in kernel.functions:
-        space[function] = vector_math.intrinsic(function)
-    space.update(kernel.globals)
-    if kernel.element is not None:
-        space["elem"] = numba_type(kernel.element)
-        space["as_elem_pointer"] = space.get(f"as_{kernel.element}_pointer")
-    for constant, value in kernel.constants.items():
-        known = isinstance(value, (np.generic, int, float))
-        space[constant] = value if known else np.asarray(value)
-    exec(code, space)
-    (definition,) = (x for x in tree.body if getattr(x, "name", "") == kernel.entry)
-    assert isinstance(definition, ast.FunctionDef)
-    return space[kernel.entry], definition
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """The globals and attributes that code names."""
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _names(inner)
-
-
-_ENVIRONMENT = re.compile(r'^@"?_ZN08NumbaEnv[^\n]*\n', re.MULTILINE)
-_PICKLED = re.compile(r'^@"\.const\.pickle[^\n]*\n', re.MULTILINE)
-_RAISE = re.compile(
-    r"^\s*store \{i8\*, i32, i8\*, i8\*, i32\}\* @\"\.const\.pickle[^\n]*\n", re.MULTILINE
-)
-
-
-_LEFT = re.compile(r"^.*(NumbaEnv|pickle|numba_exception).*$", re.MULTILINE)
-
-
-def _clean(text: str, name: str, key: str) -> str:
-    """Gives the function the stable name `key` and drops Numba's environment and exceptions. Raises
-    `InternalError` where the text is not of the form that this Numba is known to write."""
-    text, environments = _ENVIRONMENT.subn("", text)
-    text = _RAISE.sub("", _PICKLED.sub("", text))
-    left = _LEFT.search(text)
-    if left is not None:
-        raise InternalError(f"Numba's text has another form: {left[0].strip()[:200]}")
-    if environments != 1 or text.count(f'define i32 @"{name}"(') != 1:
-        raise InternalError(f"Numba's text has another form: {name} or its environment is missing")
-    text = text.replace(f'@"{name}"', f"@{key}")
-    return re.sub(r"^; ModuleID = .*$", f'; ModuleID = "{key}"', text, count=1, flags=re.MULTILINE)
-
-
 _FUNCTION = re.compile(r"^(define internal i32 [^\n]*\))$", re.MULTILINE)
-
-
-def _internal(text: str, key: str) -> str:
-    return text.replace(f"define i32 @{key}", f"define internal i32 @{key}", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,4 +205,10 @@ _BLOCKS_END = ("  br label %head", "done:")
 
 
 def _llvm_element(dtype: DType | str) -> ir.Type:
-    return contexts()[1].get_data_type(numba_type(dtype))
+    """LLVM's type of an element in memory, as Numba has it."""
+    if not isinstance(dtype, DType):
+        return {"bytes": I8, "i64": I64}[dtype]
+    if dtype.is_complex:
+        part = ir_type(dtype.real_dtype)
+        return ir.LiteralStructType([part, part])
+    return I64 if dtype is dtypes.string else ir_type(dtype)
