@@ -1,9 +1,11 @@
-"""Records the clusters that models of several families have in common, whose kernels the package's
-library has: `record_clusters.py CASES`, where CASES is the folder that `peers/prepare.py` filled.
+"""Records the clusters whose kernels the package's library has: `record_clusters.py CASES`, where
+CASES is the folder that `peers/prepare.py` filled.
 
 Out: `flowc/cache/recorded_clusters.txt`. Of each network and model its program is made up to its
-kernels, for both levels that there are libraries for. A kernel that two families use, at least, is
-wanted; each is had by the smallest cluster that gives it.
+kernels, for both levels that there are libraries for. Wanted are kernels that models of two
+families use, at least; those of networks that are everybody's (`peers/networks.py`); and those that
+are written by hand, which no model has for itself. Each is had by the smallest cluster that gives
+it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,10 +38,12 @@ def main() -> None:
     if options.case:
         print(json.dumps(clusters_of(options.case)))
         return
-    found = {case.name: _of_case(case, options.keep) for case in _models(options.cases)}
+    cases = _models(options.cases)
+    found = {case.name: _of_case(case, options.keep) for case in cases}
     from flowc.cache.recorded_clusters import RECORDED
 
-    texts = chosen(found, wanted_kernels(found))
+    kinds = {case.name: json.loads((case / "case.json").read_text())["kind"] for case in cases}
+    texts = chosen(found, wanted_kernels(found, kinds))
     RECORDED.write_text("\n\n".join(texts) + "\n")
     print(f"{len(found)} models, {len(texts)} clusters: {RECORDED}")
 
@@ -122,14 +126,18 @@ def family(case: str) -> str:
     return word.rstrip("0123456789")[:8]
 
 
-def wanted_kernels(found: Mapping[str, Found]) -> set[str]:
-    """Those that several families use."""
+def wanted_kernels(found: Mapping[str, Found], kinds: Mapping[str, str]) -> set[str]:
+    """Those that several families use, or a network, and those that are written by hand.
+    `kinds`: of the cases."""
     users: dict[str, set[str]] = defaultdict(set)
+    wanted: set[str] = set()
     for case, clusters in found.items():
-        for keys in clusters.values():
+        for text, keys in clusters.items():
+            if kinds[case] == "networks" or _kind(text) == "native":
+                wanted |= set(keys)
             for key in keys:
                 users[key].add(family(case))
-    return {key for key, families in users.items() if len(families) >= FAMILIES}
+    return wanted | {key for key, families in users.items() if len(families) >= FAMILIES}
 
 
 def chosen(found: Mapping[str, Found], wanted: Collection[str]) -> list[str]:
@@ -144,9 +152,13 @@ def chosen(found: Mapping[str, Found], wanted: Collection[str]) -> list[str]:
     return sorted(texts, key=_order)
 
 
-def _order(text: str) -> tuple[Iterable[str], str]:
-    kind = text.partition("{kind='")[2].partition("'")[0]
-    return kind, text
+def _kind(text: str) -> str:
+    """The kind of a cluster."""
+    return text.partition("{kind='")[2].partition("'")[0]
+
+
+def _order(text: str) -> tuple[str, str]:
+    return _kind(text), text
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ from flowc.codegen.kernels.sharing.alike import AlikeLaunches
 from flowc.codegen.kernels.sharing.launch_divisors import with_divisors_of_launch
 from flowc.codegen.kernels.sharing.launch_literals import SharedLiterals
 from flowc.codegen.kernels.sharing.launch_sizes import (
+    as_written,
+    is_brief,
     is_small,
     moves_by_routines,
     with_sizes_of_launch,
@@ -102,7 +104,8 @@ def launches_of(
 ) -> dict[Node, tuple[Launch, ...]]:
     """The kernels of every cluster, also of those in the bodies of loops and branches. Most scalars
     need none: the driver computes them. `shares_sizes`: what is small and runs once a run has
-    kernels for any sizes, as has what routines move. `made` is told the launches of each cluster as
+    kernels for any sizes, in which LLVM looks for no vectors where there are few elements; so has
+    what routines move. `made` is told the launches of each cluster as
     they are made."""
     found: dict[Node, tuple[Launch, ...]] = {}
     small, others = AlikeLaunches(), AlikeLaunches()
@@ -110,7 +113,8 @@ def launches_of(
 
     def for_any_sizes(node: Node) -> tuple[Launch, ...]:
         found = for_any_divisors(node)
-        return tuple(literals.of(with_sizes_of_launch(x, target.host)) for x in found)
+        shared = (literals.of(with_sizes_of_launch(x, target.host)) for x in found)
+        return tuple(map(as_written, shared) if is_brief(node) else shared)
 
     def for_known_sizes(node: Node) -> tuple[Launch, ...]:
         found = for_any_divisors(node)

@@ -51,6 +51,11 @@ def _is_neutral(m: Match) -> bool:
     return negative == (name == "add")
 
 
+def _is_power(m: Match, exponent: int) -> bool:
+    floats = m.node.output.type.dtype.is_floating
+    return floats and keeps_type(m) and bool((m.array("exponent") == exponent).all())
+
+
 def _folds_only_ones(m: Match) -> bool:
     """Whether each element of the result is folded from one element: none is added to -0.0, as
     TensorFlow adds none."""
@@ -215,6 +220,7 @@ def _both(first: Node, second: Node) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first.origin, *second.origin)))
 
 
+POWER = op("pow", "x", const("exponent"))
 KEPT = op("greater_equal", "drawn", const("rate"))
 TRANSPOSE = op("transpose", "x", const("order"), name="transposed")
 PAD = op("pad", "x", const("amounts"), name="padded")
@@ -232,6 +238,14 @@ RULES = (
     # x * 1, x / 1, x - 0, x + -0.0 (and + 0 for integers), x and True, x or False -> x
     Rewrite("drop_neutral", op("|".join(_NEUTRAL), "x", const("neutral")), "x", _is_neutral),
     Rewrite("drop_cast", op("cast", "x"), "x", keeps_type),
+    # x ** 2 -> x * x, and x ** 3 -> x * x * x, as TensorFlow rewrites them
+    Rewrite("power_to_square", POWER, lambda m: m.b.square(m["x"]), lambda m: _is_power(m, 2)),
+    Rewrite(
+        "power_to_cube",
+        POWER,
+        lambda m: m.b.mul(m.b.square(m["x"]), m["x"]),
+        lambda m: _is_power(m, 3),
+    ),
     # the three forms in which TensorFlow's versions wrote a dropout
     Rewrite("keep_all_selected", op("select_v2|select", KEPT, "x"), "x", _keeps_all),
     Rewrite("keep_all_of_mask", op("mul", "x", op("cast", KEPT), commutes=True), "x", _keeps_all),

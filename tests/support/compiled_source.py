@@ -29,7 +29,7 @@ class Compiled:
         machine = target_named("native").processor.target_machine()
         kernel = source.kernel
         module = optimized_module(
-            module_texts(kernel), machine, speed=2, loops=not kernel.in_vectors
+            module_texts(kernel), machine, speed=2, loops=not kernel.as_written
         )
         self.engine = engine_of([machine.emit_object(module)])
         address = self.engine.get_function_address(kernel.key)

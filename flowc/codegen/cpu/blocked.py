@@ -94,7 +94,7 @@ class ContractionSource:
             ints,
             globals=self.symbols,
             entry=self.name,
-            in_vectors=True,
+            as_written=True,
             bound=tuple(bound),
         )
 

@@ -71,7 +71,7 @@ def _emitted_body(kernel: Kernel) -> EmittedText:
     name = f"{kernel.key}_body"
     made = _emitted_function(kernel, name)
     text = made.text.replace(f"define i32 @{name}", f"define internal i32 @{name}", 1)
-    if kernel.in_vectors:
+    if kernel.as_written:
         # No pass for vectors finds functions that are called once.
         text, functions = _FUNCTION.subn(r"\1 alwaysinline", text, count=1)
         assert functions == 1, text[:1000]
@@ -92,7 +92,7 @@ def _shared_function(kernel: Kernel) -> SharedRoutine:
     assert not kernel.functions, kernel.source
     symbol = f"r_{kernel.function_key}"
     emit = partial(_emitted_function, kernel, symbol)
-    made = SharedRoutine(symbol, emit, kernel.in_vectors)
+    made = SharedRoutine(symbol, emit, kernel.as_written)
     return _shared_functions.setdefault(symbol, made)
 
 

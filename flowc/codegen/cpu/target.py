@@ -134,7 +134,7 @@ class CpuTarget:
 
         texts, called = separate_texts(kernel)
         # Last: while this kernel was compiled, another thread may have made them.
-        own = compile_module(texts, self.processor, **_passes(kernel.in_vectors))
+        own = compile_module(texts, self.processor, **_passes(kernel.as_written))
         return (own, *self._objects_of_all(called, kept))
 
     def _objects_of_all(self, routines: Sequence[SharedRoutine], kept: Kept) -> Sequence[bytes]:
@@ -145,14 +145,14 @@ class CpuTarget:
     def _routine(self, routine: SharedRoutine, kept: Kept) -> tuple[bytes, ...]:
         from flowc.codegen.llvm.compile import compile_module
 
-        passes = _passes(routine.in_vectors)
+        passes = _passes(routine.as_written)
         own = compile_module([routine.text], self.processor, **passes)
         return (own, *self._objects_of_all(routine.calls, kept))
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
         from flowc.codegen.llvm.compile import module_text
 
-        return module_text(_texts(kernel), self.processor, form, **_passes(kernel.in_vectors))
+        return module_text(_texts(kernel), self.processor, form, **_passes(kernel.as_written))
 
     def peaks(self, threads: int) -> Peaks:
         """The peak operations and bytes a second of so many threads, measured now."""
@@ -166,10 +166,10 @@ class CpuTarget:
         emit_call(frame, launch, buffers, ints)
 
 
-def _passes(in_vectors: bool) -> dict[str, Any]:
+def _passes(as_written: bool) -> dict[str, Any]:
     """What LLVM does. Of code whose vectors and unrolled loops are written as such there are none
     to find: it would unroll the loops at edges, and take twice as long."""
-    return {"speed": 2, "loops": False} if in_vectors else {}
+    return {"speed": 2, "loops": False} if as_written else {}
 
 
 def _texts(kernel: Kernel) -> list[str]:

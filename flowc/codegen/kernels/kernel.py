@@ -74,7 +74,8 @@ class Kernel:
     dtype that the source calls `elem`. `ranges`: pairs of ints that it takes behind these, as a
     LoopNest says: one for a kernel that is launched by itself. `nest`: what the source was rendered
     from; None where it was written by hand. `symbol`: the kernel in C that it calls, where the
-    source is LLVM IR. `in_vectors`: its loops over elements are routines of vector IR. `bound`:
+    source is LLVM IR. `as_written`: LLVM looks for no vectors in its loops, which are routines of
+    vector IR, or too short. `bound`:
     arguments before the buffers that are constants of the kernel: numbers, addresses of routines,
     and None for one that is never called. Kernels that differ in these alone share the function's
     code.
@@ -91,7 +92,7 @@ class Kernel:
     ranges: int = 1
     nest: LoopNest | None = None
     symbol: str | None = None
-    in_vectors: bool = False
+    as_written: bool = False
     bound: tuple[SharedRoutine | int | None, ...] = ()
 
     @property
@@ -122,7 +123,7 @@ class Kernel:
                 sorted(self.functions),
                 constants,
                 called,
-                self.in_vectors,
+                self.as_written,
             )
         )
 

@@ -30,12 +30,11 @@ class EmittedText:
 @dataclass(frozen=True, eq=False)
 class SharedRoutine:
     """`emit`: what defines `symbol`, which takes longer than all else that is known of a routine
-    whose object is in a library or a cache; `in_vectors`: its loops are written in vectors, and
-    LLVM looks for none."""
+    whose object is in a library or a cache; `as_written`: as of a Kernel."""
 
     symbol: str
     emit: Callable[[], EmittedText]
-    in_vectors: bool = True
+    as_written: bool = True
 
     @cached_property
     def emitted(self) -> EmittedText:

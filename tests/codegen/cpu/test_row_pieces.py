@@ -52,7 +52,7 @@ def functions_of(c: Computation) -> list[str]:
     """What the kernel of a Computation calls and does not define."""
     texts, routines = separate_texts(kernel_of(c))
     assert not routines or "".join(texts).count("define") == 1
-    assert not any(routine.in_vectors for routine in routines)  # LLVM looks for vectors
+    assert not any(routine.as_written for routine in routines)  # LLVM looks for vectors
     return [routine.symbol for routine in routines]
 
 

@@ -143,7 +143,7 @@ def test_loops_of_vector_ir_are_unrolled_as_they_ask_for_and_no_others() -> None
     loop of single elements."""
     target, processor = cpu.cpu_target("x86-64-v3"), cpu.cpu_target("x86-64-v3").processor
     kernel = pointwise_source(tile_shape(dtypes.f32, 256), 0).kernel
-    assert kernel.in_vectors
+    assert kernel.as_written
     routine = vector_ir._shared(transpose_routine(tile_shape(dtypes.f32, 256)))
     text = routine.text
     written = module_text([text], processor, "llvm", **cpu._passes(True))

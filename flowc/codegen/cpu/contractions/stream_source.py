@@ -88,7 +88,7 @@ def stream_kernel(calls: Sequence[CalledKernel], streamed: int, shape: TileShape
         len(ints),
         globals={"least": least},
         entry="streamed",
-        in_vectors=True,
+        as_written=True,
     )
 
 

@@ -3,9 +3,9 @@ alone: small ones, and those whose elements routines move.
 
 In: a launch whose kernel was made for known sizes. Out: a launch of a kernel in which each number
 above 1 among its indices and bounds is a separate int parameter, since numbers that are equal here
-may differ for other sizes. Invariant: it computes the same elements by the same operations in the
-same order. Known numbers make long loops faster, if there are any; compiling a kernel takes 20 ms
-or more, which a few hundred elements never win back.
+may differ for other sizes. Invariant: it computes the same elements by the same operations; a sum
+of floats is one that LLVM may order. Known numbers make long loops faster, if there are any;
+compiling a kernel takes 20 ms or more, which a few hundred elements never win back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import (
     FILL_BLOCK,
     MOVE_BLOCK,
-    Apply,
     Expression,
     IndexSum,
     Invoke,
@@ -35,17 +34,33 @@ from flowc.codegen.target import Target
 from flowc.dtypes import i64
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
+from flowc.ir.lowering import Reduction
 
-MOST_ELEMENTS = 256  # of each input and output of a cluster
+MOST_ELEMENTS = 256  # of each result of a cluster, and of what it folds
+FEW_ELEMENTS = 32  # in which LLVM need not look for vectors: twice those of the widest
 MOST_NUMBERS = 64  # that are written at each launch
-_SUMS = ("fold_add", "fold_mul")
 _ROUTINES = (MOVE_BLOCK, FILL_BLOCK)
 
 
-def is_small(node: Node) -> bool:
-    """Whether a cluster computes so little that it does not matter how."""
-    sizes = (v.type.size for v in (*node.inputs, *node.outputs))
-    return all(isinstance(size, int) and size <= MOST_ELEMENTS for size in sizes)
+def is_small(node: Node, most: int = MOST_ELEMENTS) -> bool:
+    """Whether a cluster computes so little that it does not matter how. Without reductions it may
+    read a few elements of much."""
+    of_loops = node.attrs["kind"] == "loop"
+    folds = not of_loops or any(isinstance(n.lowering, Reduction) for n in node.attrs["body"].nodes)
+    sizes = (v.type.size for v in (*(node.inputs if folds else ()), *node.outputs))
+    return all(isinstance(size, int) and size <= most for size in sizes)
+
+
+def is_brief(node: Node) -> bool:
+    """Whether a cluster of loops has so few elements that vectors would not pay."""
+    return node.attrs["kind"] == "loop" and is_small(node, FEW_ELEMENTS)
+
+
+def as_written(launch: Launch) -> Launch:
+    """The launch with a kernel in whose loops LLVM looks for no vectors."""
+    if launch.kernel.nest is None:
+        return launch
+    return replace(launch, kernel=replace(launch.kernel, as_written=True))
 
 
 def moves_by_routines(launch: Launch) -> bool:
@@ -62,9 +77,9 @@ def moves_by_routines(launch: Launch) -> bool:
 
 def with_sizes_of_launch(launch: Launch, target: Target) -> Launch:
     """The launch with a kernel for any sizes; the same where the kernel is no nest, where a device
-    runs it, or where LLVM would add up in another order than for the known sizes."""
+    runs it, or where LLVM is told of its loops what follows from their lengths."""
     nest = launch.kernel.nest
-    if type(launch) is not Launch or nest is None or not _keeps_bits(nest):
+    if type(launch) is not Launch or nest is None or _tells_of_loops(nest):
         return launch
     sizes = _Sizes(dict(zip(nest.ints, launch.ints)))
     body = sizes.block(nest.body)
@@ -75,15 +90,11 @@ def with_sizes_of_launch(launch: Launch, target: Target) -> Launch:
     return replace(launch, kernel=target.kernel(made), ints=tuple(sizes.values.values()))
 
 
-def _keeps_bits(nest: LoopNest) -> bool:
-    """Whether no sums or products may be reassociated, and nothing is told to LLVM of a loop."""
-    for statement in statements_within(nest.body):
-        if isinstance(statement, Invoke) and statement.function not in _ROUTINES:
-            return False
-        for part in (x for e in expressions_of(statement) for x in parts_of(e)):
-            if isinstance(part, Apply) and part.op in _SUMS and not part.dtype.is_integer:
-                return False
-    return True
+def _tells_of_loops(nest: LoopNest) -> bool:
+    return any(
+        isinstance(statement, Invoke) and statement.function not in _ROUTINES
+        for statement in statements_within(nest.body)
+    )
 
 
 class _Sizes(NestRewriter):
