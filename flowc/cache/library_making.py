@@ -1,7 +1,7 @@
 """Makes the package's libraries of kernels: `make library` calls `main`.
 
-In: the recorded clusters and the names of targets. Out: a library for each, beside library.py. What
-LLVM makes in another way for some processor than for others is left to be compiled there.
+In: the recorded clusters and the names of targets. Out: a library for each, beside library.py, and
+libraries of what LLVM makes in another way for some processors than for others.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Objects = dict[str, tuple[bytes, ...]]
 def main(names: Sequence[str] = LIBRARIES) -> None:
     """Writes the libraries of these targets."""
     for name in names:
-        clock, path = time.perf_counter(), path_of(name)
-        path.parent.mkdir(exist_ok=True)
-        kernels, left_out = write(path, library_targets(name), recorded_clusters(RECORDED))
-        seconds, size = time.perf_counter() - clock, path.stat().st_size
-        print(f"{path}: {kernels} kernels, {size:,} bytes, {left_out} left out, {seconds:.1f} s")
+        clock = time.perf_counter()
+        path_of(name).parent.mkdir(exist_ok=True)
+        for path, count in write(name, recorded_clusters(RECORDED)).items():
+            print(f"{path}: {count} kernels, {path.stat().st_size:,} bytes")
+        print(f"{name}: {time.perf_counter() - clock:.1f} s")
 
 
 def fill_cache() -> None:
@@ -46,17 +46,22 @@ def fill_cache() -> None:
             made.result()
 
 
-def write(
-    path: Path, targets: Sequence[Target], clusters: Iterable[Computation]
-) -> tuple[int, int]:
-    """Writes the library of the kernels that some clusters have for any of the targets, as far as
-    they are the same for all; gives how many these are, and how many are not. Raises `OSError`, and
-    as targets compile."""
-    kernels = _kernels_of_all(clusters, targets)
-    made = [objects_of(kernels, target) for target in targets]
-    same = {name: data for name, data in made[0].items() if all(m[name] == data for m in made)}
-    write_library(path, same)
-    return len(same), len(made[0]) - len(same)
+def write(name: str, clusters: Iterable[Computation]) -> dict[Path, int]:
+    """Writes the library of the kernels that some clusters have for a target, as far as they are
+    the same however it is tuned, and the libraries of the others; gives how many each has. Raises
+    `OSError`, and as targets compile."""
+    targets = library_targets(name)
+    kernels = _kernels_of_all(clusters, list(targets.values()))
+    made = {tuned: objects_of(kernels, target) for tuned, target in targets.items()}
+    first = next(iter(made.values()))
+    same = {key: data for key, data in first.items() if all(m[key] == data for m in made.values())}
+    parts = {name: same} | {
+        tuned: {key: data for key, data in found.items() if key not in same}
+        for tuned, found in made.items()
+    }
+    for library, found in parts.items():
+        write_library(path_of(library), found)
+    return {path_of(library): len(found) for library, found in parts.items()}
 
 
 def _kernels_of_all(clusters: Iterable[Computation], targets: Sequence[Target]) -> list[Kernel]:

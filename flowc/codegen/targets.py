@@ -9,6 +9,7 @@ they do not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -53,8 +54,9 @@ def target_named(name: str, exact: bool = False) -> Target:
     return _gpu(name, [p for p in parts.split(",") if p], exact)
 
 
-def library_targets(name: str) -> tuple[Target, ...]:
-    """The target of a library, as LLVM would tune it for one processor and for another."""
+def library_targets(name: str) -> Mapping[str, Target]:
+    """The target of a library, as LLVM would tune it for one processor and for another, by the
+    names of the libraries of what is not the same for both."""
     return tuned_targets(name)
 
 

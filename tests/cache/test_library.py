@@ -63,10 +63,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("libraries")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(library, "FOLDER", folder)
-        count, left_out = library_making.write(
-            path_of(TARGET), library_targets(TARGET), map(cluster_of, lone_texts())
-        )
-    assert count > 1 and not left_out
+        same, *others = library_making.write(TARGET, map(cluster_of, lone_texts())).values()
+    assert same > 1 and not any(others)
     return folder
 
 
@@ -282,8 +280,11 @@ def test_which_targets_a_library_serves() -> None:
     level = cpu_target("x86-64-v4")
     has = ",".join(f"+{feature}" for feature in LIBRARY_LEVELS["x86-64-v4"])
     host = replace(level, processor=replace(level.processor, cpu="znver5", features=f"{has},+vaes"))
-    assert host.libraries == level.libraries == ("x86-64-v4",)
-    assert replace(host, exact=True).libraries == ("x86-64-v4",)
+    assert level.libraries == ("x86-64-v4",)
+    assert host.libraries == ("x86-64-v4", "x86-64-v4-gathers")
+    assert replace(host, exact=True).libraries == host.libraries
+    slow = replace(host.processor, features=f"{host.processor.features},+prefer-no-gather")
+    assert replace(host, processor=slow).libraries == ("x86-64-v4", "x86-64-v4-loads")
     lacks = replace(host.processor, features=has.replace("+avx512cd", "-avx512cd"))
     assert replace(host, processor=lacks).libraries == ()
     assert replace(host, vector_bits=256).libraries == ("x86-64-v3",)
@@ -294,15 +295,23 @@ def test_which_targets_a_library_serves() -> None:
     assert set(LIBRARIES) == LIBRARY_LEVELS.keys()
 
 
-def test_what_depends_on_the_processor_is_left_out(folder: Path) -> None:
+def test_what_depends_on_the_processor_is_for_that_alone(folder: Path) -> None:
     """Elements of short rows stand apart, and are gathered where that is fast."""
     b = Builder()
-    c = b.build([b.softmax(b.parameter("x", tensor_type("f32", (3, 5))))])
+    c = b.build([b.max(b.parameter("x", tensor_type("f32", (900, 5))), np.int32([1]))])
     texts = [text_of(node) for node in clusters(run_passes(c, Options(target=TARGET)))]
-    count, left_out = library_making.write(
-        path_of(TARGET), library_targets(TARGET), map(cluster_of, texts)
-    )
-    assert (count, left_out) == (1, 1)  # what every program has, and the kernel
+    counts = library_making.write(TARGET, map(cluster_of, texts))
+    assert list(counts.values()) == [1, 1, 1]  # what every program has, and the kernel
+    (kernel,) = kernels_of(cluster_of(texts[0]), target_named(TARGET))
+    level = cpu_target(TARGET)
+    has = ",".join(f"+{feature}" for feature in LIBRARY_LEVELS[TARGET])
+    for features, found in (("", False), (",+prefer-no-gather", True)):
+        processor = replace(level.processor, cpu="znver3", features=f"{has}{features}")
+        libraries = replace(level, processor=processor).libraries
+        assert (ready_made(kernel, libraries) is not None) == found
+    assert ready_made(kernel, level.libraries) is None
+    gathered, loaded = (ready_made(kernel, [n]) for n in library_targets(TARGET))
+    assert gathered != loaded
 
 
 def test_recorded_clusters_are_current() -> None:
@@ -349,6 +358,26 @@ def test_the_command_that_makes_libraries(
     library_making.main([TARGET])
     assert f"{TARGET}.kernels: " in capsys.readouterr().out
     assert ready_made("pool and arena", [TARGET]) is not None
+
+
+def test_numba_reads_what_no_library_has(tmp_path: Path, made: Path) -> None:
+    """It takes longer to import than all that a library's kernels take."""
+    folders = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    env = os.environ | {"FLOWC_CACHE": "0", "FLOWC_LIBRARY": "1", "PYTHONPATH": folders}
+    for folder, expected in ((made, "False"), (tmp_path, "True")):
+        command = [sys.executable, "-c", _NETWORK, str(folder)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == expected
+
+
+_NETWORK = """
+import sys
+from pathlib import Path
+from test_library import library, objects_of_network
+library.FOLDER = Path(sys.argv[1])
+objects_of_network(None)
+print("numba" in sys.modules)
+"""
 
 
 def test_a_process_that_compiles_nothing_opens_no_library(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ def separate_texts(kernel: Kernel) -> tuple[list[str], list[SharedRoutine]]:
     if pieces:
         functions = [_shared_function(piece.kernel) for piece in pieces]
         calls = [_Call(f.symbol, p.buffers, p.ints) for f, p in zip(functions, pieces)]
-        return [_declarations(kernel, calls) + _wrapper(kernel, calls)], functions
+        text = _declarations(kernel, calls) + _wrapper(kernel, calls)
+        return [text], list(dict.fromkeys(functions))
     body = _emitted_body(kernel)
     call = _Call.of_all(kernel, f"{kernel.key}_body")
     texts = [body.text + _wrapper(kernel, [call])]
@@ -206,8 +207,9 @@ _BLOCKS_END = ("  br label %head", "done:")
 
 def _llvm_element(dtype: DType | str) -> ir.Type:
     """LLVM's type of an element in memory, as Numba has it."""
-    if not isinstance(dtype, DType):
-        return {"bytes": I8, "i64": I64}[dtype]
+    if dtype == "bytes":
+        return I8
+    dtype = dtypes.as_dtype(dtype)
     if dtype.is_complex:
         part = ir_type(dtype.real_dtype)
         return ir.LiteralStructType([part, part])

@@ -52,13 +52,20 @@ class CpuTarget:
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """The level that is as wide, if this CPU has all that the level's have."""
+        """That of the level that is as wide, if this CPU has all that the level's have, and what
+        there is beside it for one that gathers as fast as this does."""
         level = _LEVEL_OF.get(self.vector_bits)
         if level is None or not self.has_fma or self.processor.triple != _TRIPLE:
             return ()
         here = set(self.processor.features.split(","))
-        serves = self.processor.cpu == level or here >= {f"+{f}" for f in LIBRARY_LEVELS[level]}
-        return (level,) if serves else ()
+        if self.processor.cpu == level:
+            return (level,)
+        if not here >= {f"+{f}" for f in LIBRARY_LEVELS[level]}:
+            return ()
+        if _SLOW_GATHERS in here:
+            return level, f"{level}-{_SLOW}"
+        # Of those without AVX-512 some gather fast, and some do not.
+        return (level, f"{level}-{_FAST}") if self.vector_bits == 512 else (level,)
 
     @property
     def choices(self) -> LoopChoices:
@@ -197,6 +204,8 @@ _LEVEL_OF = {256: "x86-64-v3", 512: "x86-64-v4"}
 _V2 = ("cx16", "popcnt", "sahf", "crc32", "sse3", "ssse3", "sse4.1", "sse4.2")
 _V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+_SLOW_GATHERS = "+prefer-no-gather"
+_FAST, _SLOW = "gathers", "loads"
 LIBRARY_LEVELS = {"x86-64-v3": _V3, "x86-64-v4": _V4}
 
 
@@ -210,10 +219,10 @@ def cpu_target(name: str, exact: bool = False) -> CpuTarget:
     return CpuTarget(processor, bits, fma, registers, exact)
 
 
-def tuned_targets(level: str) -> tuple[CpuTarget, ...]:
+def tuned_targets(level: str) -> dict[str, CpuTarget]:
     """The targets of a level for processors whose gathers are fast, and for those where a load of
     each element is faster, as is a product that does not ask for its weights ahead. What is the
-    same for both serves any."""
+    same for both serves any; the names are of the libraries of what is not."""
     target = cpu_target(level)
     found = target.processor
 
@@ -221,7 +230,10 @@ def tuned_targets(level: str) -> tuple[CpuTarget, ...]:
         processor = replace(found, features=f"{found.features},{feature}".lstrip(","))
         return replace(target, processor=processor, prefetches=prefetches)
 
-    return tuned("+fast-gather", True), tuned("+prefer-no-gather", False)
+    return {
+        f"{level}-{_FAST}": tuned("+fast-gather", True),
+        f"{level}-{_SLOW}": tuned(_SLOW_GATHERS, False),
+    }
 
 
 def _native(exact: bool) -> CpuTarget:
@@ -238,7 +250,7 @@ def _native(exact: bool) -> CpuTarget:
     if host.cpu.startswith("znver"):
         # These take longer for a gather than for a load of each element: lgamma, which reads a row
         # of a table for each, takes 1.3 times as long.
-        features += ",+prefer-no-gather"
+        features += f",{_SLOW_GATHERS}"
     # A product with a vector takes 1.25 times as long where it asks a Zen 4 for its weights.
     processor = replace(host, features=features)
     return CpuTarget(processor, bits, fma, registers, exact, prefetches=host.cpu != "znver4")
