@@ -6,8 +6,7 @@ Invariant: the source is a pure function of the nest; what the ops mean is said 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from flowc import dtypes
 from flowc.codegen.kernels.kernel import Kernel
@@ -41,6 +40,7 @@ from flowc.codegen.kernels.nest import (
     memory_dtype,
 )
 from flowc.codegen.kernels.text import sum_text
+from flowc.codegen.llvm.kernel_functions import KernelFunction
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.scalar import PRIMITIVES, compute_dtype
@@ -306,8 +306,8 @@ def _literal(x: Literal) -> str:
     return f"{compute_dtype(x.dtype)}({x.text})"
 
 
-def _intrinsic(name: str) -> Callable[..., Any]:
-    """What a nest invokes: built late, as Numba is imported for it."""
+def _intrinsic(name: str) -> KernelFunction:
+    """What a nest invokes: of a module that is imported when one does."""
     if name.startswith(ACROSS):
         from flowc.codegen.llvm.lanes import across
 

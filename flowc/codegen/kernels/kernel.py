@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from flowc.codegen.kernels.nest import LoopNest
+from flowc.codegen.llvm.kernel_functions import KernelFunction
 from flowc.codegen.llvm.shared_routines import SharedRoutine
 from flowc.codegen.packed import Packed
 from flowc.dataclass import dataclass
@@ -70,7 +71,7 @@ class Kernel:
     `buffers`: element dtypes of its pointers; f16 and bf16 are carried as 16-bit integers, bool as
     u8, and the special names `"bytes"` (scratch) and `"i64"` give a uint8 and an int64 pointer.
     `ints`: how many int64 parameters follow. `functions`: math functions that it calls, by name.
-    `constants`: globals, as NumPy scalars or ints. `globals`: intrinsics by name. `element`: the
+    `constants`: globals, as NumPy scalars or ints. `globals`: functions by name. `element`: the
     dtype that the source calls `elem`. `ranges`: pairs of ints that it takes behind these, as a
     LoopNest says: one for a kernel that is launched by itself. `nest`: what the source was rendered
     from; None where it was written by hand. `symbol`: the kernel in C that it calls, where the
@@ -86,7 +87,7 @@ class Kernel:
     ints: int
     functions: tuple[str, ...] = ()
     constants: Mapping[str, Any] = field(default_factory=dict)
-    globals: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    globals: Mapping[str, KernelFunction] = field(default_factory=dict)
     entry: str = "kernel"
     element: DType | None = None
     ranges: int = 1
@@ -112,7 +113,7 @@ class Kernel:
         constants = sorted(
             (n, repr(v), str(getattr(v, "dtype", ""))) for n, v in self.constants.items()
         )
-        called = [(n, getattr(g, "routine", "")) for n, g in sorted(self.globals.items())]
+        called = [(n, g.routine) for n, g in sorted(self.globals.items())]
         return _digest(
             (
                 self.source,

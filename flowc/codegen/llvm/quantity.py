@@ -34,7 +34,7 @@ def ir_type(dtype: DType) -> ir.Type:
 
 def size_of(kind: ir.Type) -> int:
     """Bytes of a number in memory, or of one that is made of others."""
-    if isinstance(kind, ir.BaseStructType):
+    if isinstance(kind, ir.LiteralStructType):
         return sum(map(size_of, kind.elements))
     return kind.width // 8 if isinstance(kind, ir.IntType) else {F32: 4, F64: 8}[kind]
 
