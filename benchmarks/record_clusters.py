@@ -1,11 +1,11 @@
 """Records the clusters whose kernels the package's library has: `record_clusters.py CASES`, where
 CASES is the folder that `peers/prepare.py` filled.
 
-Out: `flowc/cache/recorded_clusters.txt`. Of each network and model its program is made up to its
-kernels, for both levels that there are libraries for. Wanted are kernels that models of two
-families use, at least; those of networks that are everybody's (`peers/networks.py`); and those that
-are written by hand, which no model has for itself. Each is had by the smallest cluster that gives
-it.
+Out: `flowc/cache/recorded_clusters.txt`. Of each case its program is made up to its kernels, for
+both levels that there are libraries for. Wanted are kernels that models of two families use, at
+least; those of networks and layers that are everybody's (`peers/networks.py`, `peers/layers.py`);
+and those that are written by hand, which no model has for itself. Each is had by the smallest
+cluster that gives it.
 """
 
 from __future__ import annotations
@@ -38,20 +38,15 @@ def main() -> None:
     if options.case:
         print(json.dumps(clusters_of(options.case)))
         return
-    cases = _models(options.cases)
+    cases = sorted(p.parent for p in options.cases.glob("*/case.json"))
     found = {case.name: _of_case(case, options.keep) for case in cases}
     from flowc.cache.recorded_clusters import RECORDED
 
     kinds = {case.name: json.loads((case / "case.json").read_text())["kind"] for case in cases}
-    texts = chosen(found, wanted_kernels(found, kinds))
+    own = {name for name, kind in kinds.items() if kind == "models"}
+    texts = chosen(found, wanted_kernels(found, own))
     RECORDED.write_text("\n\n".join(texts) + "\n")
-    print(f"{len(found)} models, {len(texts)} clusters: {RECORDED}")
-
-
-def _models(cases: Path) -> list[Path]:
-    """The networks and models among the cases: single layers have `-` and sizes in their names."""
-    folders = sorted(p.parent for p in cases.glob("*/case.json"))
-    return [f for f in folders if (f / "wide.npz").exists()]
+    print(f"{len(found)} cases, {len(texts)} clusters: {RECORDED}")
 
 
 def _of_case(case: Path, keep: Path | None) -> Found:
@@ -126,14 +121,14 @@ def family(case: str) -> str:
     return word.rstrip("0123456789")[:8]
 
 
-def wanted_kernels(found: Mapping[str, Found], kinds: Mapping[str, str]) -> set[str]:
-    """Those that several families use, or a network, and those that are written by hand.
-    `kinds`: of the cases."""
+def wanted_kernels(found: Mapping[str, Found], models: Collection[str]) -> set[str]:
+    """Those that several families use, those of cases that are no `models` of somebody, and those
+    that are written by hand."""
     users: dict[str, set[str]] = defaultdict(set)
     wanted: set[str] = set()
     for case, clusters in found.items():
         for text, keys in clusters.items():
-            if kinds[case] == "networks" or _kind(text) == "native":
+            if case not in models or _kind(text) == "native":
                 wanted |= set(keys)
             for key in keys:
                 users[key].add(family(case))
