@@ -65,7 +65,7 @@ def _seen(cls: Any) -> list[object]:
     actions: list[Callable[[], object]] = [
         lambda: one < other,
         lambda: one >= other,
-        lambda: hash(cls(1, z=())) == hash(cls(1, z=(), hidden=3)),
+        lambda: len({*map(hash, [cls(1, z=()), cls(1, z=(), hidden=3)])}),  # both there at once
         lambda: setattr(one, "x", 5),
         lambda: delattr(one, "x"),
         lambda: cls(),

@@ -90,6 +90,12 @@ def nothing_much(b: Builder) -> Sequence[Value]:
     return b.exp(b.slice(y, i32(0, 0), i32(1, 6))), b.tile(b.floor(b.floor(x)), i32(1, 1))
 
 
+def powers(b: Builder) -> Value:
+    """As in GELU's approximation."""
+    x = parameter(b, 4, 3)
+    return b.add(b.pow(x, np.float32(2)), b.mul(b.pow(x, np.float32(3)), np.float32(0.04)))
+
+
 def dropouts_that_keep_all(b: Builder) -> Value:
     """In the three forms that TensorFlow's versions wrote."""
     drawing = parameter(b, 6, name="words", dtype="u32")
@@ -108,6 +114,7 @@ GRAPHS: dict[str, Write] = {
         layout_round_trip,
         nothing_much,
         dropouts_that_keep_all,
+        powers,
     )
 }
 

@@ -132,7 +132,7 @@ def test_what_runs_text_as_code_is_never_given_a_models() -> None:
         if RUNS_TEXT.search(text):
             found.add(str(path.relative_to(ROOT)))
     assert found == {
-        "flowc/codegen/cpu/numba_frontend.py",
+        "flowc/codegen/cpu/numba_stages/function_text.py",
         "flowc/codegen/llvm/numba_functions.py",
         "flowc/dataclass.py",  # the names of fields of flowc's classes
     }
