@@ -151,7 +151,7 @@ def _run(out: Path) -> None:
     with np.load(out / FROZEN[1], allow_pickle=True) as data:
         held = dict(data)
     feeds = {name: held[f"in_{i}"] for i, name in enumerate(case["feeds"])}
-    results = _results(_read_graph(out), case["fetches"], feeds)
+    results = results_of(read_graph(out), case["fetches"], feeds)
     held |= {f"out_{i}": a for i, a in enumerate(results)}
     np.savez(out / "case.npz", **held)
 
@@ -160,7 +160,7 @@ def _convert(out: Path) -> None:
     """Writes `model.onnx`, or why there is none; at last the case, which is whole by that."""
     case = json.loads((out / FROZEN[0]).read_text())
     case["no_onnx"] = ""
-    graph = _read_graph(out)
+    graph = read_graph(out)
     if graph.ByteSize() > MANY_BYTES:
         _keep_few_weights()
     try:
@@ -196,26 +196,26 @@ def _write_wide(out: Path) -> None:
     held: dict[str, Any] = {}
     try:
         with np.load(out / "case.npz", allow_pickle=True) as data:
-            feeds = {name: _wide(data[f"in_{i}"]) for i, name in enumerate(case["feeds"])}
-        results = _results(widened(_read_graph(out)), case["fetches"], feeds)
+            feeds = {name: wide_array(data[f"in_{i}"]) for i, name in enumerate(case["feeds"])}
+        results = results_of(widened(read_graph(out)), case["fetches"], feeds)
         held |= {f"wide_{i}": a for i, a in enumerate(results)}
     except (NotWidened, ValueError, tf.errors.OpError) as error:
         held["failed"] = np.array(f"{type(error).__name__}: {error}"[:300])
     np.savez(out / "wide.npz", **held)
 
 
-def _read_graph(out: Path) -> Any:
+def read_graph(out: Path) -> Any:
     return v1.GraphDef.FromString((out / "graph.pb").read_bytes())
 
 
-def _results(graph: Any, fetches: Sequence[str], feeds: dict[str, Any]) -> list[Any]:
+def results_of(graph: Any, fetches: Sequence[str], feeds: dict[str, Any]) -> list[Any]:
     with v1.Session(graph=v1.Graph()) as session:
         with session.graph.as_default():
             tf.import_graph_def(graph, name="")
         return session.run(list(fetches), feeds)
 
 
-def _wide(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def wide_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array.astype(np.float64) if array.dtype == np.float32 else array
 
 
