@@ -57,8 +57,14 @@ class Pattern:
     def _of_operands(
         self, b: Builder, operands: Sequence[Value], bound: Bindings
     ) -> Sequence[Bindings]:
+        pairs = list(zip(self.inputs, operands))
+        for pattern, value in pairs:  # most operands are none before anything is bound
+            if pattern.constant and value.constant is None:
+                return ()
+            if pattern.ops and value.node.op.name not in pattern.ops:
+                return ()
         found = [bound]
-        for pattern, value in zip(self.inputs, operands):
+        for pattern, value in pairs:
             found = [new for known in found for new in pattern.of_value(b, value, known)]
             if not found:
                 break

@@ -100,31 +100,32 @@ class _Scope:
 
 
 def _fault(node: Node, scope: _Scope) -> str | None:
+    seen = scope.seen
     for i, value in enumerate(node.inputs):
-        if value not in scope.seen:
+        if value not in seen:
             return f"input {i} of {node!r} comes from no earlier node: {value!r}"
     for other in node.after:
-        if other not in scope.seen:
+        if other not in seen:
             return f"{node!r} is ordered after a node that is not earlier: {other!r}"
     if scope.lowered and not is_core(node.op):
         return f"{node!r} is no core op"
     if node.op.name == "parameter":
         return _parameter_fault(node, scope)
-    missing = _missing_attr(node)
+    missing = None if node.types_checked else _missing_attr(node)
     if missing:
         return f"{node!r} has no attr {missing}"
-    unknown = sorted(sizes_used(node) - scope.defined)
+    used = sizes_used(node)
+    unknown = sorted(used - scope.defined) if used else ()
     if unknown:
         return f"{node!r} uses the size {unknown[0]}, which nothing defines"
     if bodies_of(node):
         fault = _bodies_fault(node, scope)
         if fault:
             return fault
-    new = [size for size, _ in node.sizes]
-    again = [size for size in new if size in scope.defined]
-    if again:
-        return f"{node!r} defines the size {again[0]} again"
-    scope.defined.update(new)
+    for size, _ in node.sizes:
+        if size in scope.defined:
+            return f"{node!r} defines the size {size} again"
+        scope.defined.add(size)
     return _type_fault(node, scope)
 
 

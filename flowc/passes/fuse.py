@@ -133,6 +133,8 @@ class _Assembly:
         if value in self.grouping.results:
             return True
         users = self.grouping.users
+        if any(n not in inside and n not in self.floating for n in users[value]):
+            return True  # of a value that many read, without following them all
 
         def beyond(node: Node) -> list[Node]:
             return users[node.output] if node in self.floating and node not in inside else []
