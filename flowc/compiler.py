@@ -73,6 +73,7 @@ class CompiledFetches:
 
 
 YOUNG_OBJECTS = 300_000
+_OF_MANY_MODULES = ("flowc.codegen.program", "numba")  # what these import
 OBJECTS_OF_NODE = 60  # of a large program, that live as long as its compilation
 
 Given = ParamSpec("Given")
@@ -108,16 +109,16 @@ def _collecting_rarely(young: int) -> Iterator[None]:
         yield
         return
     freezes = not gc.get_freeze_count()
-    had_numba = "numba" in sys.modules
+    known = sum(name in sys.modules for name in _OF_MANY_MODULES)
     if freezes:
         gc.freeze()
     gc.set_threshold(young, 2, before[2])
     try:
         yield
     finally:
-        if freezes and not had_numba and "numba" in sys.modules:
-            # Once a process: nearly all that is new are modules, and to look through these takes
-            # longer than to compile a kernel.
+        if freezes and known < sum(name in sys.modules for name in _OF_MANY_MODULES):
+            # Once or twice a process: nearly all that is new are modules, and to look through these
+            # takes longer than to compile a kernel.
             gc.freeze()
         else:
             gc.collect(1)  # what Numba leaves, while nothing else is looked through

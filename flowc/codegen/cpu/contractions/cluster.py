@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowc.codegen.cpu.contractions.algorithms import is_depthwise
-from flowc.codegen.cpu.contractions.convolved import Convolved
-from flowc.codegen.cpu.contractions.filter_gradients import filter_gradient_launch
 from flowc.codegen.cpu.contractions.launching import BlockFinish, product_in
 from flowc.codegen.cpu.contractions.matmul import matmul_launches
 from flowc.codegen.cpu.tile_shape import TileShape
@@ -57,8 +54,13 @@ def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> 
     lowering = inner.lowering
     if isinstance(lowering, MatMul):
         return matmul_launches(node, inner, lowering, outer, shape, finish, block_rows)
+    # Of what makes kernels of convolutions, programs without any import nothing.
     if isinstance(lowering, FilterGradient):
+        from flowc.codegen.cpu.contractions.filter_gradients import filter_gradient_launch
+
         return (filter_gradient_launch(node, inner, lowering, outer, shape, finish),)
+    from flowc.codegen.cpu.contractions.convolved import Convolved
+
     return Convolved(node, inner, outer, shape, finish, target).launches(block_rows)
 
 
@@ -174,4 +176,6 @@ def _is_one_panel(inner: Node, columns: Dim, shape: TileShape) -> bool:
     lowering = inner.lowering
     if not isinstance(lowering, Convolution) or lowering.groups == 1:
         return True
+    from flowc.codegen.cpu.contractions.algorithms import is_depthwise
+
     return is_depthwise(lowering, inner.inputs[1].dims, columns)
