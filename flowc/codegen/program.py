@@ -105,8 +105,7 @@ def launches_of(
     """The kernels of every cluster, also of those in the bodies of loops and branches. Most scalars
     need none: the driver computes them. `shares_sizes`: what is small and runs once a run has
     kernels for any sizes, in which LLVM looks for no vectors where there are few elements; so has
-    what routines move. `made` is told the launches of each cluster as
-    they are made."""
+    what routines move. `made` is told the launches of each cluster as they are made."""
     found: dict[Node, tuple[Launch, ...]] = {}
     small, others = AlikeLaunches(), AlikeLaunches()
     literals = SharedLiterals(target.host)

@@ -76,10 +76,9 @@ class Kernel:
     LoopNest says: one for a kernel that is launched by itself. `nest`: what the source was rendered
     from; None where it was written by hand. `symbol`: the kernel in C that it calls, where the
     source is LLVM IR. `as_written`: LLVM looks for no vectors in its loops, which are routines of
-    vector IR, or too short. `bound`:
-    arguments before the buffers that are constants of the kernel: numbers, addresses of routines,
-    and None for one that is never called. Kernels that differ in these alone share the function's
-    code.
+    vector IR, or too short. `bound`: arguments before the buffers that are constants of the kernel:
+    numbers, addresses of routines, and None for one that is never called. Kernels that differ in
+    these alone share the function's code.
     """
 
     source: str

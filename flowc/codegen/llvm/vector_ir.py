@@ -1,8 +1,8 @@
 """Vector IR: the small vocabulary that register tiles and block moves are written in.
 
-In: llvmlite builders. Out: instructions, and Numba intrinsics over internal functions
-(`Routine`) that are built once per kernel module, or once for all kernels (`shared_routines.py`),
-so many call sites cost one body.
+In: llvmlite builders. Out: instructions, and functions that kernel source and IR call (`Routine`),
+which are built once per kernel module, or once for all kernels (`shared_routines.py`), so many call
+sites cost one body.
 Loops that every kernel shares are written here rather than in its generated source because they
 then cost no Numba time.
 """
