@@ -55,7 +55,8 @@ class Operands:
     each of the two is fetched into the first cache: 0 does not ask for it; `fetches_next`: whether
     what is multiplied next is, into the second. With `lines` the block is several, in groups, whose
     sums follow each other; sums take the numbers and steps of both, and the `stride`, which is 0
-    here: so convolutions of many numbers of channels share them."""
+    here: so convolutions of many numbers of channels share them. `fetches_result`: of lines, where
+    C is to be written is asked for before the sums are made, as it has left the caches."""
 
     step: int
     stride: int
@@ -64,6 +65,7 @@ class Operands:
     panel_ahead: int = AHEAD_BYTES
     fetches_next: bool = True
     lines: bool = False
+    fetches_result: bool = False
 
 
 def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) -> Routine:
@@ -229,6 +231,10 @@ def _emit_line_sums(
     ahead, place = Ahead(b, following, Index(b, next_step)), Counter(b, 0)
     steps = unroll_factor(rows * len(vectors))
     carried = [sums.values]
+    for i in range(rows if o.fetches_result else 0):
+        row = b.gep(c, [b.mul(c_stride, i64(i))])
+        for at in range(0, n * size, CACHE_LINE):
+            prefetch(b, b.gep(row, [i64(at // size)]), write=True)
     with (
         counted_loop(b, groups, carried=carried) as group,
         counted_loop(b, lines, carried=carried) as line,

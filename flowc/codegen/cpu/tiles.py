@@ -262,11 +262,15 @@ def _emit_panels(
 
 def _suffix(shape: TileShape, operands: Operands) -> str:
     """What tells the names of routines apart."""
-    return f".{shape.name}{'.lines' * operands.lines}"
+    return f".{shape.name}{'.lines' * operands.lines}{'.far' * operands.fetches_result}"
 
 
 def panels_routine(
-    shape: TileShape, sizes: TileSizes | None = None, *, lines: bool = False
+    shape: TileShape,
+    sizes: TileSizes | None = None,
+    *,
+    lines: bool = False,
+    is_far: bool = False,
 ) -> Routine:
     """`add_panels(block, panels, c, inner, depth, c_stride, row_begin, row_end, column_begin,
 
@@ -276,10 +280,12 @@ def panels_routine(
 
     With `lines` there are several blocks, whose `depth` steps follow each other, lines of groups:
     `groups, group_step, lines, line_step, stride` are five more arguments. Rows of a block are
-    `stride` apart, and may overlap. `sizes`: those that its blocks need, where that is known.
+    `stride` apart, and may overlap. `sizes`: those that its blocks need, where that is known;
+    `is_far`: C, of lines, has left the caches.
     """
     sizes = sizes or sizes_of(shape)
-    operands = Operands(1, 0 if lines else shape.row_stride, shape.columns, lines=lines)
+    stride = 0 if lines else shape.row_stride
+    operands = Operands(1, stride, shape.columns, lines=lines, fetches_result=is_far)
     return Routine(
         f"add_panels{_suffix(shape, operands)}.{sizes.name}",
         shape.dtype,

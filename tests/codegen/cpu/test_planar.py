@@ -14,6 +14,7 @@ from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
 from flowc.codegen.cpu.planar.blocks import MOST_BYTES, planar_block
 from flowc.codegen.cpu.tile_shape import tile_shape
+from flowc.codegen.cpu.tile_sums import Operands, sums_routine
 from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
@@ -227,6 +228,16 @@ def test_pixels_of_a_row_need_not_be_known() -> None:
         lowering = Convolution(ones, ones, ((1, 1),) * len(ones))
         shape = tile_shape(dtypes.f32, 512, registers=32, fma=True)
         assert planar_block(shape, lowering, weights, result) is not None
+
+
+def test_lines_of_a_large_result_ask_for_where_it_is_written() -> None:
+    shape = tile_shape(dtypes.f32, 512, registers=32, fma=True)
+    for side, is_far in ((224, True), (56, False), (symbol("h"), False)):
+        assert _block((3, 3, 3, 64), (1, side, 224, 64)).is_far == is_far
+        operands = Operands(1, 0, 32, lines=True, fetches_result=is_far)
+        text = sums_routine(shape, 6, 32, operands).code.text
+        # A row of 32 elements is two lines of memory.
+        assert text.count(", i32 1, i32 3, i32 1)") == (12 if is_far else 0)
 
 
 def test_planes_of_a_task_stay_in_a_cache() -> None:

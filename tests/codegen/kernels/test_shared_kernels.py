@@ -209,6 +209,7 @@ def test_names_of_sums_say_all_that_their_code_depends_on() -> None:
         if field.type != "bool"
     ]
     others += [replace(operands, fetches_next=False), replace(operands, lines=True)]
+    others += [replace(operands, fetches_result=True)]
     made = [sums_routine(shape, 4, 16, o) for o in (operands, *others)]
     made += [sums_routine(tile_shape(dtypes.f32, 512), 4, 16, operands)]
     assert len({routine.name for routine in made}) == len(made) == len(fields(Operands)) + 2

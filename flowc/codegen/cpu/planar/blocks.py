@@ -32,6 +32,7 @@ LONGEST_SUM = 16384  # of lines, whose sums are one chain of roundings
 TASKS, FEWEST_ROWS = 16, 7  # so many tasks are wanted, unless they have fewer rows than these,
 NEAR_PANEL_BYTES = 112 << 10  # of a wide panel that each few rows read anew
 FEWEST_LINES = 1  # or than this, of lines that are many sums for each element
+FAR_BYTES = 4 << 20  # of a result: more than second-level caches have
 SLICES = 8  # of a task, at most
 
 
@@ -41,7 +42,8 @@ class PlanarBlock:
     a row of a task; `pitch`: elements from one plane to the next; `scratch_bytes`: of all planes.
     `line_stride`: if not 0, the rows of the input are not taken apart, and it is the elements from
     what a pixel sees to what the next does. `tile`: that of lines, which are read group by group
-    where they are `grouped`.
+    where they are `grouped`. `is_far`: the result of an image has left the near caches before it is
+    written again.
     """
 
     slices: int
@@ -52,6 +54,7 @@ class PlanarBlock:
     line_stride: int = 0
     tile: TileShape | None = None
     grouped: bool = False
+    is_far: bool = False
 
 
 def vectors_of_pixels(shape: TileShape, outputs: int) -> int:
@@ -94,7 +97,14 @@ def planar_block(
     fewest = FEWEST_ROWS if line_stride <= LINE_STRIDE else FEWEST_LINES
     tile = _tile_of_lines(shape, known)
     found = _cut(_Tiling(tile, tile.rows, seen, 1, fewest), lowering, known, result)
-    return None if found is None else replace(found, line_stride=line_stride, tile=tile)
+    is_far = _bytes_of_image(shape, result) >= FAR_BYTES
+    return found and replace(found, line_stride=line_stride, tile=tile, is_far=is_far)
+
+
+def _bytes_of_image(shape: TileShape, result: Sequence[Dim]) -> int:
+    """Of a result; 0 where that is not known."""
+    known = [d for d in result[1:] if isinstance(d, int)]
+    return prod(known) * shape.dtype.size if len(known) == len(result) - 1 else 0
 
 
 def _lines_of_few_outputs(

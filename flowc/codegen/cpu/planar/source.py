@@ -104,7 +104,7 @@ def _tile(
         return _Tile("grouped_conv", routine, "channels", "1, 1", "pitch", given)
     if block.line_stride:
         sizes = _sizes_of_rows(shape, block, outputs, width)
-        routine = panels_routine(shape, sizes, lines=True)
+        routine = panels_routine(shape, sizes, lines=True, is_far=block.is_far)
         given = """seen, advance(weights, first_tap * kernel_w * channels * panel),
                                 pixels, kernel_d * kernel_h * kernel_w * channels,
                                 kernel_w * channels, n, 0, count, 0, n, first_tap - tap_begin,
