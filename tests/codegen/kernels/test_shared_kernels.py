@@ -113,7 +113,7 @@ def test_symbols_of_routines_say_all_that_their_code_depends_on() -> None:
                 texts[symbol].add(routine.text)
     assert len(texts) > 100
     assert all(len(found) == 1 for found in texts.values())
-    assert all(f"{symbol}" in text for symbol, (text,) in texts.items())
+    assert all(symbol in text for symbol, (text,) in texts.items())
 
 
 def test_the_name_of_a_routine_says_all_that_its_code_depends_on() -> None:
@@ -285,6 +285,11 @@ def test_small_clusters_that_differ_in_sizes_share_a_kernel(
 
 def test_llvm_looks_for_no_vectors_in_few_elements(counted: dict[str, Kernel]) -> None:
     """But where a loop has them again and again."""
+
+    def repeated(x: Any) -> Any:
+        body = lambda i, x: (i + 1, tf.exp(x) * 0.5)
+        return tf.while_loop(lambda i, _: i < 3, body, [tf.constant(0), x])[1]
+
     for elements, found in ((FEW_ELEMENTS, True), (FEW_ELEMENTS + 1, False)):
         counted.clear()
         _run(lambda x: tf.exp(x) * 2.0, np.ones(elements, np.float32))
@@ -293,6 +298,9 @@ def test_llvm_looks_for_no_vectors_in_few_elements(counted: dict[str, Kernel]) -
     _run(lambda x: tf.gather(x, [3, 5, 700]) + 1.0, np.ones(1000, np.float32))
     _run(lambda x: tf.reduce_max(x), np.ones(1000, np.float32))
     assert [kernel.as_written for kernel in counted.values()] == [True, False]
+    counted.clear()
+    _run(repeated, np.ones(FEW_ELEMENTS, np.float32))
+    assert [kernel.as_written for kernel in counted.values()] == [False]
 
 
 def test_what_is_large_or_repeated_has_its_sizes_in_its_code(
