@@ -23,12 +23,14 @@ from peers.engine_process import EngineFailed, EngineProcess
 from peers.machine import described_machine
 from peers.report import OWN_PROCESS, agrees, markdown_of
 from peers.shares import measured_shares
+from peers.without_avx512 import copies_without_avx512
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PEERS = ("tensorflow", "onnxruntime", "openvino")
 ONEDNN_LEVELS = {"x86-64-v3": "AVX2", "x86-64-v4": "AVX512_CORE"}
 WITHOUT_AVX512 = ("x86-64-v2", "x86-64-v3")
+HAVE_NO_SWITCH = ("onnxruntime", "openvino")  # of all that they use
 OUR_PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime")])}
 
 Row = dict[str, Any]
@@ -42,15 +44,17 @@ def main(arguments: Sequence[str]) -> None:
     names = _prepared(python, options)
     known = json.loads(options.json.read_text()) if options.json.exists() else {}
     kept: list[Row] = known.get("rows", []) if options.keep else []
-    for threads in options.threads:
-        for row in _rows(names, threads, python, options):
-            same = lambda x, row=row: all(x[k] == row[k] for k in ("name", "threads", "target"))
-            kept = [x for x in kept if not same(x)] + [row]
-            found = {"machine": described_machine(), "rows": kept}
-            options.json.parent.mkdir(parents=True, exist_ok=True)
-            options.json.write_text(json.dumps(found, indent=1) + "\n")
-            options.report.write_text(markdown_of(found))
-            print(_line(row), flush=True)
+    with tempfile.TemporaryDirectory(prefix="flowc-peers-") as folder:
+        limits = _limits(python, options.target, Path(folder))
+        for threads in options.threads:
+            for row in _rows(names, threads, python, limits, options):
+                same = lambda x, row=row: all(x[k] == row[k] for k in ("name", "threads", "target"))
+                kept = [x for x in kept if not same(x)] + [row]
+                found = {"machine": described_machine(), "rows": kept}
+                options.json.parent.mkdir(parents=True, exist_ok=True)
+                options.json.write_text(json.dumps(found, indent=1) + "\n")
+                options.report.write_text(markdown_of(found))
+                print(_line(row), flush=True)
     if not all(agrees(row["engines"]["flowc"]) for row in kept):
         sys.exit("flowc failed, or gave other results: see the report")
 
@@ -96,8 +100,9 @@ def _without_paths() -> dict[str, str]:
 
 
 def _rows(
-    names: Sequence[str], threads: int, python: Path, options: argparse.Namespace
-) -> Iterator[Row]:
+    names: Sequence[str], threads: int, python: Path, limits: Mapping[str, str],
+    options: argparse.Namespace,
+) -> Iterator[Row]:  # fmt: skip
     cores = sorted(os.sched_getaffinity(0))[-threads:]
     if len(cores) < threads:
         sys.exit(f"{threads} threads on {len(cores)} cores")
@@ -105,7 +110,7 @@ def _rows(
     alone = [[n] for n in names if told[n]["kind"] in OWN_PROCESS]
     together = [n for n in names if told[n]["kind"] not in OWN_PROCESS]
     for group in [*alone, *([together] if together else [])]:
-        with _engines(options, threads, cores, python) as engines:
+        with _engines(options, threads, cores, python, limits) as engines:
             for name in group:
                 row = {key: told[name][key] for key in ("kind", "nodes", "convolutional")}
                 row |= {"name": name, "threads": threads, "target": options.target}
@@ -117,18 +122,15 @@ def _rows(
 
 @contextmanager
 def _engines(
-    options: argparse.Namespace, threads: int, cores: Sequence[int], python: Path
-) -> Iterator[list[EngineProcess]]:
+    options: argparse.Namespace, threads: int, cores: Sequence[int], python: Path,
+    limits: Mapping[str, str],
+) -> Iterator[list[EngineProcess]]:  # fmt: skip
     """A process for each engine, with a cache of its own that is empty."""
     started: list[EngineProcess] = []
     with tempfile.TemporaryDirectory(prefix="flowc-peers-") as cache:
         ours = {"FLOWC_CACHE_DIR": cache, "FLOWC_PEERS_TARGET": options.target, **OUR_PATHS}
         quiet = {"PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
-        quiet["OMP_NUM_THREADS"] = str(threads)
-        if options.target in ONEDNN_LEVELS:
-            quiet["ONEDNN_MAX_CPU_ISA"] = ONEDNN_LEVELS[options.target]
-        if options.target in WITHOUT_AVX512:  # ONNX Runtime has no such switch
-            quiet |= _without_avx512(Path(cache))
+        quiet |= {"OMP_NUM_THREADS": str(threads), **limits}
         try:
             for name in options.engines:
                 own = name == "flowc"
@@ -141,16 +143,17 @@ def _engines(
                 engine.close()
 
 
-def _without_avx512(folder: Path) -> dict[str, str]:
-    """What makes peers use no AVX-512, whatever they ask the processor; nothing where a processor
-    cannot be told what to say."""
-    if " cpuid_fault" not in Path("/proc/cpuinfo").read_text():
-        print("peers that choose their code by themselves may use AVX-512", file=sys.stderr)
-        return {}
-    library = folder / "hide_avx512.so"
-    command = ["cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(HERE / "hide_avx512.c")]
-    subprocess.run(command, check=True)
-    return {"LD_PRELOAD": str(library)}
+def _limits(python: Path, target: str, folder: Path) -> dict[str, str]:
+    """What makes peers use no more of the processor than a target has. Raises as
+    `copies_without_avx512`, which are in the folder."""
+    found = {"ONEDNN_MAX_CPU_ISA": ONEDNN_LEVELS[target]} if target in ONEDNN_LEVELS else {}
+    if target in WITHOUT_AVX512:
+        ask = "import sysconfig; print(sysconfig.get_path('platlib'))"
+        command = [str(python), "-c", ask]
+        packages = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        copies = copies_without_avx512(Path(packages.strip()), HAVE_NO_SWITCH, folder)
+        found |= {"PYTHONPATH": str(copies), "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
+    return found
 
 
 def _without_folder(error: EngineFailed, case: Path) -> str:

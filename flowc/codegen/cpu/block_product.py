@@ -101,13 +101,12 @@ class _Window:
             self.inner_taps = self.inner_taps * sizes[2 * rank + axis]
         self.taps = taps * self.inner_taps
 
-    def step(self, fit: Index) -> Index:
-        """How many taps a block has, of as many as `fit`: whole rows of the window, if one does."""
-        rows = fit // self.inner_taps.most(1)
-        even = self.taps.ceil_div(self.taps.ceil_div(fit).most(1))
-        b = fit.b
-        whole = rows * self.inner_taps
-        return Index(b, b.select(rows.compare(">", 0), whole.value, even.value)).least(self.taps)
+    def groups(self, fit: Index) -> tuple[Index, Index]:
+        """The taps that belong together, and how many of these a block has, of as many as `fit`:
+        whole rows of the window, or even parts of one, so that what sees only padding is whole."""
+        inner = self.inner_taps.most(1)
+        group = ((fit // inner).most(1) * inner).least(self.taps).most(1)
+        return group, group.ceil_div(group.ceil_div(fit))
 
     def rows_seen(
         self, begin: Index, end: Index, tap_begin: Index, tap_end: Index
@@ -140,8 +139,10 @@ def _emit_conv(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) -> No
     row_begin, row_end, *columns = bounds
     window = _Window(b, sizes, rank)
     taps = window.taps
-    tap_step = window.step((Index(b, i64(shape.depth)) // channels.most(1)).most(1)).most(1)
-    tap_blocks = taps.ceil_div(tap_step).most(1)  # no taps make one block of depth 0: C becomes 0
+    fit = (Index(b, i64(shape.depth)) // channels.most(1)).most(1)
+    group, tap_step = window.groups(fit)
+    in_group = group.ceil_div(tap_step)
+    groups = taps.ceil_div(group).most(1)  # no taps make one block of depth 0: C becomes 0
     channel_blocks = channels.ceil_div(shape.depth).most(1)
     channel_step = _vectors(channels.ceil_div(channel_blocks), shape)
     seen = window.rows_seen(row_begin, row_end, Index(b, i64(0)), taps.least(tap_step))
@@ -149,9 +150,11 @@ def _emit_conv(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) -> No
     with b.if_then(is_part):
         _clear_rows(b, c, bounds, c_stride, shape)
     added = Index(b, b.zext(is_part, I64))
-    with counted_loop(b, tap_blocks) as tap_block, counted_loop(b, channel_blocks) as part:
-        tap_begin, first = tap_block * tap_step, part * channel_step
-        tap_end = (tap_begin + tap_step).least(taps)
+    with counted_loop(b, groups * in_group) as block_number, counted_loop(b, channel_blocks) as part:
+        number = block_number // in_group
+        tap_begin = number * group + (block_number - number * in_group) * tap_step
+        tap_end = (tap_begin + tap_step).least((number + 1) * group).least(taps)
+        first = part * channel_step
         span = (channels - first).least(channel_step)
         begin, end = window.rows_seen(row_begin, row_end, tap_begin, tap_end)
         k_begin, depth = tap_begin * channels + first, (tap_end - tap_begin) * span

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from llvmlite import ir
 
 from flowc.codegen.cpu.block_copy import copy_rows_routine, zero_run_routine
-from flowc.codegen.cpu.tile_shape import TileShape, tile_shape
+from flowc.codegen.cpu.tile_shape import CHAINS, TileShape, tile_shape
 from flowc.codegen.cpu.tile_sums import Operands, kinds_of_lines, sums_routine
 from flowc.codegen.llvm.vector_ir import (
     Counter,
@@ -28,6 +28,7 @@ from flowc.codegen.llvm.vector_ir import (
     index_range,
     indices,
     offset,
+    while_positive,
 )
 from flowc.dataclass import dataclass
 from flowc_runtime.native.writer import i64
@@ -188,6 +189,30 @@ def least_size(needed: Index, sizes: Sequence[int]) -> Index:
     return Index(b, size)
 
 
+def _first_of_two(rows: Index, shape: TileShape, heights: Sequence[int]) -> Index:
+    """How many of the rows that are left the next tile has: all, unless two lower tiles cost less
+    than the one that holds them and sums rows that nobody reads."""
+    b, found = rows.b, rows.value
+    for count, first in _lower_tiles(shape, heights).items():
+        found = b.select(rows.compare("==", count), i64(first), found)
+    return Index(b, found)
+
+
+def _lower_tiles(shape: TileShape, heights: Sequence[int]) -> dict[int, int]:
+    """Of numbers of rows that two tiles hold at less cost than one: how many the first has."""
+    holds = lambda rows: min(height for height in heights if height >= rows)
+    least = CHAINS * shape.lanes // shape.columns  # fewer rows than these wait for themselves
+    cost = lambda rows: max(holds(rows), least)
+    found: dict[int, int] = {}
+    for rows in range(1, max(heights)):
+        firsts = [height for height in heights if height < rows]
+        if firsts:
+            best = min(firsts, key=lambda first: cost(first) + cost(rows - first))
+            if cost(best) + cost(rows - best) < cost(rows):
+                found[rows] = best
+    return found
+
+
 def emit_by_size(
     b: ir.IRBuilder, size: Index, sizes: Sequence[int], emit: Callable[[int], None]
 ) -> None:
@@ -250,8 +275,15 @@ def _emit_panels(
             (row_begin, lower_begin, step),
             (lower_begin, row_end, (step - 1).most(1)),
         ):
-            with index_range(b, begin, end, height) as i:
-                rows = (end - i).least(height)
+            done, left = Counter(b, begin), Counter(b, end - begin)
+            with while_positive(b, left):
+                i, rows = done.get(), left.get().least(height)
+                if sizes.heights:
+                    shared = _first_of_two(rows, shape, sizes.heights)
+                    is_whole = columns.compare("==", shape.columns)
+                    rows = Index(b, b.select(is_whole, shared.value, rows.value))
+                done.add(rows)
+                left.add(Index(b, i64(0)) - rows)
                 rows_of_block = offset(block, (i - row_begin) * stride)
                 c_tile = offset(c, i * c_stride + j)
                 place = byte_offset(panels, fetched.get())

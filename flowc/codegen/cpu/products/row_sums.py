@@ -22,6 +22,7 @@ from flowc.codegen.cpu.products.pixel_tiles import (
 from flowc.codegen.cpu.strided_rows import StridedRows
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tile_sums import (
+    CACHE_LINE,
     STEPS,
     Ahead,
     Sums,
@@ -45,6 +46,7 @@ from flowc.codegen.llvm.vector_ir import (
     masked_store,
     offset,
     opaque,
+    prefetch,
     store_vector,
     vector_mask,
 )
@@ -193,6 +195,7 @@ class _RowSums:
             first = i.least(self.end - self.height)
             row = offset(self.x, first if self.stored.transposed else first * self.x_stride)
             with index_range(b, Index(b, i64(0)), self.channels, self.chain) as channel:
+                self._ask_for_results(first)
                 sums = self._emit_sums(row, channel, fetched)
                 # Addresses that are known earlier would be kept in memory.
                 target = offset(self.y, Index(b, opaque(b, (first * self.y_stride).value)))
@@ -200,6 +203,15 @@ class _RowSums:
                 self.tile.add(sums, rows, channel.compare(">", 0))
                 for row_of_c, vectors in zip(rows, sums):
                     self.tile.store(row_of_c, vectors)
+
+    def _ask_for_results(self, first: Index) -> None:
+        """Results that have left the caches are on their way while their sums are made."""
+        b, size = self.b, self.tile.size
+        start = offset(self.y, Index(b, opaque(b, (first * self.y_stride).value)))
+        for n in range(self.height):
+            row = offset(start, self.y_stride * n)
+            for at in range(0, sum(self.tile.kept) * size, CACHE_LINE):
+                prefetch(b, b.gep(row, [i64(at // size)]), write=True)
 
     def _emit_sums(self, row: Value, channel: Index, fetched: Counter) -> list[list[Value]]:
         """A chain of each sum, which begins with `channel`."""
