@@ -150,7 +150,10 @@ def _emit_conv(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) -> No
     with b.if_then(is_part):
         _clear_rows(b, c, bounds, c_stride, shape)
     added = Index(b, b.zext(is_part, I64))
-    with counted_loop(b, groups * in_group) as block_number, counted_loop(b, channel_blocks) as part:
+    with (
+        counted_loop(b, groups * in_group) as block_number,
+        counted_loop(b, channel_blocks) as part,
+    ):
         number = block_number // in_group
         tap_begin = number * group + (block_number - number * in_group) * tap_step
         tap_end = (tap_begin + tap_step).least((number + 1) * group).least(taps)

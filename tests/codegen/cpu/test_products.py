@@ -22,10 +22,10 @@ from flowc.codegen.cpu.packing import (
 )
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.products.gemm_m_vectorized import (
+    block_rows,
     is_m_vectorized,
     m_vectorized_source,
     panel_columns,
-    task_rows,
 )
 from flowc.codegen.cpu.products.pixel_tiles import (
     Heights,
@@ -135,7 +135,7 @@ def test_products_vectorized_along_m(name: str, bits: int) -> None:
     dtype = dtypes.as_dtype(name)
     shape = shape_for(dtype, bits)
     kernel = Compiled(m_vectorized_source(shape, 300))
-    rows = task_rows(shape)
+    rows = block_rows(shape)
     sizes = [(1, 1, 1), (rows, 300, 300), (2 * rows, 14, 8), (3 * rows - 1, 130, 37), (rows, 17, 0)]
     for m, n, k in sizes:
         a, b = values((m, k), dtype), values((k, n), dtype, 1)
@@ -168,7 +168,7 @@ def test_products_of_pieces(name: str, bits: int) -> None:
     shape = shape_for(dtype, bits)
     gemm = Compiled(gemm_source(GemmSpec(shape, pieces=3)))
     transposed = Compiled(m_vectorized_source(shape, 900, pieces=3))
-    rows = task_rows(shape)
+    rows = block_rows(shape)
     for m, n, widths in [
         (rows, 130, (300, 1, 500)),
         (2 * rows - 1, 37, (0, 70, 384)),

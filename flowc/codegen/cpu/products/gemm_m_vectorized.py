@@ -50,11 +50,11 @@ from flowc.codegen.llvm.vector_ir import (
 from flowc.ir.dims import Dim
 from flowc_runtime.native.writer import i64
 
-SIDE = 16  # columns of a task are a multiple of it, so that all of C is transposed by vectors
-COLUMNS = 120  # of one task, at most
+SIDE = 16  # columns of a block are a multiple of it, so that all of C is transposed by vectors
+COLUMNS = 120  # of one block, at most
 WIDTHS = (8, 4)  # of lower tiles, for the columns that are left behind the last whole panel
-TASKS = 4  # that are finished together: their columns are a multiple of whole unrolled vectors
-FILLED = 15 / 16  # of the rows of all tasks are rows of A, at least
+TOGETHER = 4  # blocks that are finished at once: of columns in whole unrolled vectors
+FILLED = 15 / 16  # of the rows of all blocks are rows of A, at least
 SHALLOW, DEPTH = 128, 4096  # the inner dimension: below, transposing costs more; all of it is
 CACHED_BYTES = 16 << 20  # of B that are read more than once, at most
 NEAR_BYTES = 768 << 10  # of B: two of them stay in a second-level cache, and transposing costs more
@@ -66,19 +66,19 @@ def panel_columns(shape: TileShape) -> int:
     return shape.rows
 
 
-def task_rows(shape: TileShape) -> int:
-    """Rows of a task."""
+def block_rows(shape: TileShape) -> int:
+    """Rows of a block."""
     return 2 * shape.lanes
 
 
 def is_m_vectorized(shape: TileShape, m: Dim, n: Dim, k: Dim, *, in_place: bool = False) -> bool:
     """Whether to vectorise a product along M: its rows are known to fill vectors, and B, read
-    once for every `task_rows`, is neither near nor fetched from memory each time. `in_place`:
+    once for every `block_rows`, is neither near nor fetched from memory each time. `in_place`:
     whether A may be read where it is, which is faster if B is near, also of few columns."""
     if not (isinstance(m, int) and isinstance(n, int) and isinstance(k, int)):
         return False
-    tasks = -(-m // task_rows(shape))
-    if shape.lanes == 1 or m < FILLED * tasks * task_rows(shape) or not SHALLOW <= k <= DEPTH:
+    tasks = -(-m // block_rows(shape))
+    if shape.lanes == 1 or m < FILLED * tasks * block_rows(shape) or not SHALLOW <= k <= DEPTH:
         return False
     size = n * k * shape.dtype.size
     near = IN_PLACE_BYTES if in_place and tasks > 1 else NEAR_BYTES
@@ -87,7 +87,7 @@ def is_m_vectorized(shape: TileShape, m: Dim, n: Dim, k: Dim, *, in_place: bool 
     return tasks == 1 or size <= CACHED_BYTES
 
 
-def _task_columns(shape: TileShape) -> int:
+def _block_columns(shape: TileShape) -> int:
     step = math.lcm(panel_columns(shape), SIDE)
     return COLUMNS // step * step
 
@@ -95,14 +95,14 @@ def _task_columns(shape: TileShape) -> int:
 def _emit_left(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     left, a = args[:2]
     k, a_stride, rows = indices(b, args[2:])
-    width = Index(b, i64(task_rows(shape)))
+    width = Index(b, i64(block_rows(shape)))
     with b.if_then(rows.compare("<", width), likely=False):
         zero_run_routine(shape).call(b, left, k * width)
     transpose_routine(shape).call(b, left, a, rows, k, width, a_stride)
 
 
 def _left_routine(shape: TileShape) -> Routine:
-    """`transpose_left(left, a, k, a_stride, rows)`: `left[k, task_rows]`, which `transposed_block`
+    """`transpose_left(left, a, k, a_stride, rows)`: `left[k, block_rows]`, which `transposed_block`
 
     takes, of at most that many rows of A, zeros in place of those that there are not.
     """
@@ -117,12 +117,14 @@ def _left_routine(shape: TileShape) -> Routine:
 def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     scratch, left, panels, c = args[:4]
     k, c_stride, rows, columns = indices(b, args[4:])
-    step, width = panel_columns(shape), Index(b, i64(task_rows(shape)))
-    operands = Operands(step, 1, task_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES, fetches_next=False)
+    step, width = panel_columns(shape), Index(b, i64(block_rows(shape)))
+    operands = Operands(
+        step, 1, block_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES, fetches_next=False
+    )
     widths = tuple(w for w in WIDTHS if w < step)
     chains = k.ceil_div(shape.depth).most(1)  # no steps make one chain: C becomes 0
-    with counted_loop(b, columns, _task_columns(shape)) as first:
-        count = (columns - first).least(_task_columns(shape))
+    with counted_loop(b, columns, _block_columns(shape)) as first:
+        count = (columns - first).least(_block_columns(shape))
         with counted_loop(b, count, step) as j, counted_loop(b, chains) as number:
             begin = number * shape.depth
             passed = (
@@ -147,7 +149,7 @@ def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
 def _block_routine(shape: TileShape) -> Routine:
     """`transposed_block(scratch, left, panels, c, k, c_stride, rows, columns)`:
 
-    C[rows, columns] = A x B, of at most `task_rows` rows, which `transpose_left` made.
+    C[rows, columns] = A x B, of at most `block_rows` rows, which `transpose_left` made.
     """
     return Routine(
         f"transposed_block.{shape.name}",
@@ -177,21 +179,21 @@ def m_vectorized_source(
     arguments = arguments_of(
         shape, f"{left.pointers} b c scratch", ["m", "n", "k", *left.sizes, "c_stride"], extra
     )
-    rows, columns = task_rows(shape), _task_columns(shape)
+    rows, columns, panel = block_rows(shape), _block_columns(shape), panel_columns(shape)
     tile = f"{shape.rows}x{shape.columns}"
     head = f"""
         transposed = as_{shape.dtype}_pointer(scratch)
         left = advance(transposed, {rows * columns})
-        column_blocks = ceil_div(n, {columns})
+        panels = ceil_div(n, {panel})
         known = -1
         task = begin
         while task < end:
-            row_block = idiv(task, column_blocks)
-            stop = least(least(task + {TASKS}, end), (row_block + 1) * column_blocks)
+            row_block = idiv(task, panels)
+            stop = least(least(task + {TOGETHER * columns // panel}, end), (row_block + 1) * panels)
             row_begin = row_block * {rows}
             row_end = least(row_begin + {rows}, m)
-            column_begin = (task - row_block * column_blocks) * {columns}
-            column_end = least((stop - row_block * column_blocks) * {columns}, n)
+            column_begin = (task - row_block * panels) * {panel}
+            column_end = least((stop - row_block * panels) * {panel}, n)
             if row_block != known:
         """
     moves = [
@@ -210,7 +212,7 @@ def m_vectorized_source(
     bounds = ("row_begin", "row_end"), ("column_begin", "column_end")
     body = (indented(head, 4), *(indented(move, 12) for move in moves), indented(tail, 8))
     text = function_text(name, arguments, *body, *epilogue(8, *bounds))
-    tasks = f"{parts('m', rows)} * {parts('n', columns)}"
+    tasks = f"{parts('m', rows)} * {parts('n', panel)}"
     scratch = rows * (columns + depth) * shape.dtype.size
     return ContractionSource(name, text, arguments, tasks, scratch, _symbols(shape, tile))
 
