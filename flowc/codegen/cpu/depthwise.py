@@ -140,10 +140,16 @@ def channel_block(spec: DepthwiseSpec, channels: Dim, row: Dim) -> Dim:
     return minimum(width, max(spec.shape.lanes, BLOCK_BYTES // size))
 
 
-def pack_depthwise(weights: Array, spec: DepthwiseSpec) -> Array:
-    """[kernel_h, kernel_w, channels, 1] -> [kernel_h, kernel_w, repeat * channels]."""
+def pack_depthwise(weights: Array, spec: DepthwiseSpec, block: int) -> Array:
+    """[kernel_h, kernel_w, channels, 1] -> blocks of channels (see `channel_block`), one after
+    another, each [kernel_h, kernel_w, channels of the block]. In other orders taps are as far apart
+    as pixels are, so that of 512 channels all stand in few sets of the first cache."""
     taps = np.tile(weights[..., 0], spec.repeat)
-    return np.ascontiguousarray(taps, spec.shape.dtype.numpy)
+    width = taps.shape[-1]
+    firsts = [i * block for i in range(max(1, width // block))] if width else []
+    parts = zip(firsts, [*firsts[1:], width])
+    found = [taps[..., first:last].reshape(-1) for first, last in parts]
+    return np.concatenate(found, dtype=spec.shape.dtype.numpy) if found else taps.reshape(-1)
 
 
 # -- tiles
@@ -205,7 +211,7 @@ def _group_sums(
     only where it lies in that. `rows`: of taps, where they stand one after another."""
     y, x, w = args[:3]
     taps_h, taps_w, x_row, x_pixel, width, _ = indices(b, args[3:])
-    width = x_pixel if spec.repeat == 1 else width  # equal, which takes a register less
+    y_pixel = x_pixel if spec.repeat == 1 else width
     lanes, size = spec.shape.lanes, spec.shape.dtype.size
     sums = _cleared_sums(b, spec.shape, lanes, spec.pixels)
     most = spec.taps[1] if spec.taps else 1
@@ -238,7 +244,7 @@ def _group_sums(
         with counted_loop(b, taps_h) as i, counted_loop(b, taps_w, step) as first:
             add_taps(i, first)
     for p, total in enumerate(sums):
-        store_vector(b, b.load(total), offset(y, width * p + channel), size)
+        store_vector(b, b.load(total), offset(y, y_pixel * p + channel), size)
 
 
 def _emit_single(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
@@ -302,8 +308,9 @@ _GROUP, _EDGE, _SINGLE = "pppiiiiii", "pppiiiiiiii", "pppiiiiiii"
 def _routines(spec: DepthwiseSpec) -> dict[str, Routine | None]:
     """`group(y, x, w, taps_h, taps_w, x_row, x_pixel, width, count)`: `count` elements of each wide
 
-    pixel of a group. These are `width` elements apart in y and taps as many in w; steps, in
-    elements, go from one tap row and one pixel to the next. `edge(..., first, pixels)`: the same at
+    pixel of a group. Taps are `width` elements apart in w, and wide pixels in y, which are as far
+    apart as those of x if they are single ones; steps, in elements, go from one tap row and one
+    pixel to the next. `edge(..., first, pixels)`: the same at
     the pixel `first` of a row of so many, of which it reads no other. `single(y, x, w, taps_h,
     taps_w, x_row, x_tap, w_row, w_tap, channels)`: one pixel over any part of the window.
     """
@@ -352,6 +359,12 @@ _LINES = """
     for part in range(blocks):
         first = part * block
         count = block if part + 1 < blocks else width - first
+        if in_blocks:
+            tap_width = count
+            taps = advance(weights, first * kernel_h * kernel_w)
+        else:
+            tap_width = width
+            taps = advance(weights, first)
         last = least(first + count, channels)
         behind = blocks - 1 - part
         for row in range(idiv(begin + behind, blocks), idiv(end + behind, blocks)):
@@ -361,7 +374,7 @@ _LINES = """
             taps_h = least(kernel_h, first_tap(first_h - in_h, dilation_h)) - low_h
             lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
             lines = advance(lines, first)
-            tap_row = advance(weights, low_h * kernel_w * width + first)
+            tap_row = advance(taps, low_h * kernel_w * tap_width)
             pixels = advance(y, row * out_w * channels + first)
             w = 0
             while w < out_w:
@@ -372,12 +385,12 @@ _LINES = """
                     seen = advance(lines, first_w * channels)
                     if not edges or (first_w >= 0 and first_w + reach <= in_w):
                         call_group(
-                            group, at, seen, tap_row, taps_h, kernel_w, x_row, channels, width,
-                            count)
+                            group, at, seen, tap_row, taps_h, kernel_w, x_row, channels,
+                            tap_width, count)
                     else:
                         call_edge(
-                            edge, at, seen, tap_row, taps_h, kernel_w, x_row, channels, width,
-                            count, first_w, in_w)
+                            edge, at, seen, tap_row, taps_h, kernel_w, x_row, channels,
+                            tap_width, count, first_w, in_w)
                     w += span
                 else:
                     first_w = w * stride_w - pad_w
@@ -386,9 +399,9 @@ _LINES = """
                     call_single(
                         single, advance(pixels, w * channels),
                         advance(lines, (first_w + low_w * dilation_w) * channels),
-                        advance(tap_row, low_w * width),
+                        advance(tap_row, low_w * tap_width),
                         taps_h, high_w - low_w, x_row, dilation_w * channels,
-                        kernel_w * width, width, least(count, channels))
+                        kernel_w * tap_width, tap_width, least(count, channels))
                     w += 1
     """
 
@@ -400,16 +413,17 @@ def depthwise_source(
     name: str = "depthwise",
     extra: Sequence[Argument] = (),
 ) -> ContractionSource:
-    """y[batch, out_h, out_w, channels]: every channel by its own taps, packed by `pack_depthwise`.
+    """y[batch, out_h, out_w, channels]: every channel by its own taps, packed by `pack_depthwise`
+    (`in_blocks` is 1), or [kernel_h, kernel_w, channels] (0).
 
     A channel multiplier above 1 is a `conv_source` with one group to a channel. Arguments: `x,
     weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
-    `channels`, `block` (see `channel_block`); the indices of `extra`; `begin, end`. A task is a
-    block of channels of one row of output pixels; of the tasks that it has, a worker does all rows
-    for one block before the next.
+    `channels`, `block` (see `channel_block`), `in_blocks`; the indices of `extra`; `begin,
+    end`. A task is a block of channels of one row of output pixels; of the tasks that it has, a
+    worker does all rows for one block before the next.
     """
     sizes = [f"{n}_{a}" for n in ("in", "out", "kernel", "stride", "dilation", "pad") for a in "hw"]
-    numbers = ["batch", *sizes, "channels", "block"]
+    numbers = ["batch", *sizes, "channels", "block", "in_blocks"]
     arguments = arguments_of(spec.shape, "x weights y", numbers, extra)
     finish = epilogue(12, ("row * out_w", "(row + 1) * out_w"), ("first", "last"))
     fixed = {"edges": int(spec.edges), "repeat": spec.repeat, "span": spec.span}

@@ -100,8 +100,13 @@ def assert_depthwise(
     block = channel_block(spec, channels, x_shape[2])
     assert isinstance(block, int)
     sizes |= {"channels": channels, "block": block}
-    depthwise_kernel(spec)(x, pack_depthwise(w, spec), y, splits=2, batch=len(x), **sizes)
+    taps = pack_depthwise(w, spec, block)
+    depthwise_kernel(spec)(x, taps, y, splits=2, batch=len(x), in_blocks=1, **sizes)
     assert_close(y, expected.astype(dtype.numpy), kernel[0] * kernel[1])
+    if spec.repeat == 1:
+        again = np.full_like(y, 77)
+        depthwise_kernel(spec)(x, w, again, splits=2, batch=len(x), in_blocks=0, **sizes)
+        np.testing.assert_array_equal(again, y)
 
 
 def depthwise_calls(side: int, channels: int, taps: int, stride: int = 1) -> list[tuple]:

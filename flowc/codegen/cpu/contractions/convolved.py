@@ -205,11 +205,15 @@ class Convolved:
         # Of windows that move by one pixel, as many as fit lie inside.
         inside = self.image[2] - (window[1] - 1) * lowering.dilations[1]
         spec = fitted_to_image(spec, n, self.result[2], inside, wide=known is not None)
-        ints: dict[str, Dim] = {"channels": n, "block": channel_block(spec, n, self.image[2])}
+        block = channel_block(spec, n, self.image[2])
+        ints: dict[str, Dim] = {"channels": n, "block": block, "in_blocks": int(known is not None)}
         source = depthwise_source(spec, self.finish.hook, extra=self.finish.extra)
         if known is None:
             return self._launch(source, self.weights, ints)
-        packed = self._packed(lambda found: pack_depthwise(found.transpose(0, 1, 3, 2), spec))
+        assert isinstance(block, int)
+        packed = self._packed(
+            lambda found: pack_depthwise(found.transpose(0, 1, 3, 2), spec, block)
+        )
         return self._launch(source, packed, ints)
 
     def _pointwise(self, window: tuple[int, ...], block_rows: int = 0) -> Launch:

@@ -26,6 +26,7 @@ FILLED, NARROW_FILLED = 0.9, 0.75  # of the rows of all tiles, at least: whole, 
 HIGHEST = 14  # rows of a tile, at most
 WIDEST = 4  # vectors of a tile, at most, and its rows at least then: it loads few of either
 WIDE_ROWS = 6
+ODD = 3  # vectors of a tile of fewer registers, where panels of two would leave one of one vector
 SHORT_TILE = 9  # rows: of so many or fewer, tiles of one row less share out nearly any number
 SPARED = 1 / 128  # of the rows, by tiles of another height: at least, to be worth its code
 EVEN_TILES = 4  # above one another, at most, that are made to share out known rows evenly
@@ -109,6 +110,8 @@ def pixel_shape(shape: TileShape, n: int) -> TileShape:
         wider = columns // shape.lanes - 2
         height = (sums - wider) // (columns // shape.lanes)
         shape = replace(shape, rows=height, columns=columns)
+    elif shape.columns == 2 * shape.lanes and -(-n // shape.lanes) % (2 * ODD) in (ODD, ODD + 2):
+        shape = replace(shape, rows=sums // ODD, columns=ODD * shape.lanes)
     return shape
 
 
@@ -225,6 +228,7 @@ def panel_height(shape: TileShape, columns: int) -> int:
     if vectors >= of_shape:
         return shape.rows
     # Sums of the shape, and what was left of registers beside the elements of a row of a panel.
-    sums = shape.rows * of_shape + (2 * of_shape - 3 if of_shape > 2 else 0)
+    spared = 2 * of_shape - 3 if of_shape > 2 and shape.rows >= WIDE_ROWS else 0
+    sums = shape.rows * of_shape + spared
     height = (sums - max(0, vectors - 2)) // vectors
     return max(shape.rows, min(HIGHEST, height))
