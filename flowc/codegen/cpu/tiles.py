@@ -39,6 +39,7 @@ __all__ = [
     "clear_rows_read",
     "emit_by_size",
     "least_size",
+    "lower_tiles",
     "panels_routine",
     "sizes_needed",
     "sizes_of",
@@ -177,7 +178,21 @@ def _rows_read(rows: Index, columns: Index, shape: TileShape) -> Index:
     step, _ = _tile_sizes(rows.ceil_div(tiles), columns, shape, sizes)
     before = (rows - 1).most(0) // step * step
     last, _ = _tile_sizes(rows - before, columns, shape, sizes)
-    return before + last
+    return (before + last).most(rows + _wasted_by_lower(rows, shape, sizes))
+
+
+def _wasted_by_lower(rows: Index, shape: TileShape, sizes: TileSizes) -> Index:
+    """How many rows more than there are the tiles read that `_rows_of_next` chooses, at most."""
+    b, found, highest = rows.b, i64(0), sizes.heights[0]
+    lower = lower_tiles(shape, sizes.heights)
+    for count, (_, wasted) in lower.items():
+        is_met = rows.compare("==", count)
+        if count > highest or count + highest not in lower:  # also behind whole tiles
+            is_last = ((rows - count) % highest).compare("==", 0)
+            is_met = b.and_(rows.compare(">=", count), is_last)
+        if wasted:
+            found = b.select(is_met, i64(wasted), found)
+    return Index(b, found)
 
 
 def least_size(needed: Index, sizes: Sequence[int]) -> Index:
@@ -189,27 +204,35 @@ def least_size(needed: Index, sizes: Sequence[int]) -> Index:
     return Index(b, size)
 
 
-def _first_of_two(rows: Index, shape: TileShape, heights: Sequence[int]) -> Index:
-    """How many of the rows that are left the next tile has: all, unless two lower tiles cost less
-    than the one that holds them and sums rows that nobody reads."""
-    b, found = rows.b, rows.value
-    for count, first in _lower_tiles(shape, heights).items():
+def _rows_of_next(rows: Index, shape: TileShape, heights: Sequence[int]) -> Index:
+    """How many of the rows that are left the next tile has: all, or as many as the highest has,
+    unless lower tiles cost less than those, which also sum rows that nobody reads."""
+    b, found = rows.b, rows.least(heights[0]).value
+    for count, (first, _) in lower_tiles(shape, heights).items():
         found = b.select(rows.compare("==", count), i64(first), found)
     return Index(b, found)
 
 
-def _lower_tiles(shape: TileShape, heights: Sequence[int]) -> dict[int, int]:
-    """Of numbers of rows that two tiles hold at less cost than one: how many the first has."""
-    holds = lambda rows: min(height for height in heights if height >= rows)
+def lower_tiles(shape: TileShape, heights: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Of numbers of rows that lower tiles hold at less cost: how many the first has, and how many
+    rows they sum in vain. `heights`: of all tiles, the highest first."""
+    highest = heights[0]
     least = CHAINS * shape.lanes // shape.columns  # fewer rows than these wait for themselves
-    cost = lambda rows: max(holds(rows), least)
-    found: dict[int, int] = {}
-    for rows in range(1, max(heights)):
-        firsts = [height for height in heights if height < rows]
-        if firsts:
-            best = min(firsts, key=lambda first: cost(first) + cost(rows - first))
-            if cost(best) + cost(rows - best) < cost(rows):
-                found[rows] = best
+    costs, wasted = [0], [0]
+    found: dict[int, tuple[int, int]] = {}
+
+    def cost(first: int, rows: int) -> int:
+        return max(first, least) + costs[max(0, rows - first)]
+
+    for rows in range(1, 2 * highest):
+        plain = min(height for height in heights if height >= min(rows, highest))
+        best = min(heights, key=lambda first: cost(first, rows))
+        costs.append(cost(best, rows))
+        if costs[rows] == cost(plain, rows):
+            best = plain
+        wasted.append(max(0, best - rows) or wasted[max(0, rows - best)])
+        if best != plain:
+            found[rows] = best, wasted[rows]
     return found
 
 
@@ -278,10 +301,11 @@ def _emit_panels(
             done, left = Counter(b, begin), Counter(b, end - begin)
             with while_positive(b, left):
                 i, rows = done.get(), left.get().least(height)
-                if sizes.heights:
-                    shared = _first_of_two(rows, shape, sizes.heights)
-                    is_whole = columns.compare("==", shape.columns)
-                    rows = Index(b, b.select(is_whole, shared.value, rows.value))
+                if sizes.heights and not operands.lines:
+                    shared = _rows_of_next(left.get(), shape, sizes.heights)
+                    is_highest = height.compare("==", sizes.heights[0])
+                    is_free = b.and_(columns.compare("==", shape.columns), is_highest)
+                    rows = Index(b, b.select(is_free, shared.value, rows.value))
                 done.add(rows)
                 left.add(Index(b, i64(0)) - rows)
                 rows_of_block = offset(block, (i - row_begin) * stride)

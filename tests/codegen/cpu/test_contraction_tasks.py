@@ -14,7 +14,7 @@ from flowc.codegen.cpu.products.gemm_m_vectorized import (
 )
 from flowc.codegen.cpu.products.pointwise import pointwise_source
 from flowc.codegen.cpu.tile_sums import Operands, sums_routine
-from flowc.codegen.cpu.tiles import TileSizes, panels_routine, sizes_needed
+from flowc.codegen.cpu.tiles import TileSizes, lower_tiles, panels_routine, sizes_needed
 from flowc.ir.dims import Symbol, evaluate, symbol
 from flowc.ir.text.dim_parsing import parse_dim
 
@@ -113,3 +113,19 @@ def test_tiles_of_six_rows_and_of_five_share_rows_out_exactly() -> None:
     shape = shape_for(dtypes.f32, 256)
     for rows, heights in ((49, (6, 5)), (9, (5, 4)), (12, (6,)), (7, (4, 3)), (1, (1,))):
         assert sizes_needed(shape, [rows], 64).heights == heights
+
+
+@pytest.mark.parametrize("bits", [256, 512])
+def test_rows_that_are_left_go_to_lower_tiles_where_these_sum_fewer_in_vain(bits: int) -> None:
+    shape = shape_for(dtypes.f32, bits)
+    highest, lower = shape.heights[0], lower_tiles(shape, shape.heights)
+
+    def summed(left: int) -> int:
+        first = lower.get(left, (min(left, highest), 0))[0]
+        tile = min(height for height in shape.heights if height >= first)
+        return tile + (summed(left - first) if left > first else 0)
+
+    for rows in range(1, 200):
+        assert rows <= summed(rows) <= -(-rows // highest) * highest
+    known = {512: {72: 72, 81: 81, 9: 11, 24: 24, 100: 100}, 256: {8: 8, 9: 9, 15: 15}}[bits]
+    assert {rows: summed(rows) for rows in known} == known
