@@ -58,7 +58,7 @@ FILLED = 15 / 16  # of the rows of all blocks are rows of A, at least
 SHALLOW, DEPTH = 128, 4096  # the inner dimension: below, transposing costs more; all of it is
 CACHED_BYTES = 16 << 20  # of B that are read more than once, at most
 NEAR_BYTES = 768 << 10  # of B: two of them stay in a second-level cache, and transposing costs more
-IN_PLACE_BYTES = 8 << 20  # of B that several tasks read: wide tiles over A in place are faster
+IN_PLACE_BYTES = 8 << 20  # of B that several blocks read: wide tiles over A in place are faster
 
 
 def panel_columns(shape: TileShape) -> int:
@@ -77,14 +77,14 @@ def is_m_vectorized(shape: TileShape, m: Dim, n: Dim, k: Dim, *, in_place: bool 
     whether A may be read where it is, which is faster if B is near, also of few columns."""
     if not (isinstance(m, int) and isinstance(n, int) and isinstance(k, int)):
         return False
-    tasks = -(-m // block_rows(shape))
-    if shape.lanes == 1 or m < FILLED * tasks * block_rows(shape) or not SHALLOW <= k <= DEPTH:
+    blocks = -(-m // block_rows(shape))
+    if shape.lanes == 1 or m < FILLED * blocks * block_rows(shape) or not SHALLOW <= k <= DEPTH:
         return False
     size = n * k * shape.dtype.size
-    near = IN_PLACE_BYTES if in_place and tasks > 1 else NEAR_BYTES
+    near = IN_PLACE_BYTES if in_place and blocks > 1 else NEAR_BYTES
     if size <= near and (in_place or n >= 2 * shape.columns):
         return False
-    return tasks == 1 or size <= CACHED_BYTES
+    return blocks == 1 or size <= CACHED_BYTES
 
 
 def _block_columns(shape: TileShape) -> int:
