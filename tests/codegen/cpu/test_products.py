@@ -45,8 +45,9 @@ from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.llvm.vector_ir import Routine
 from flowc.ir.builder import Builder
-from flowc.ir.dims import Dim, symbol
+from flowc.ir.dims import Dim, evaluate, symbol
 from flowc.ir.lowering import Convolution
+from flowc.ir.text.dim_parsing import parse_dim
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 
@@ -204,6 +205,13 @@ def test_which_products_are_vectorized_along_m() -> None:
     assert not is_m_vectorized(shape, 32, 1024, 64) and not is_m_vectorized(shape, 32, 1024, 10_000)
 
 
+def test_tasks_of_products_vectorized_along_m_are_panels() -> None:
+    """Of 768 columns two threads have 28 and 27 panels of 14, where larger tasks were 4 and 3."""
+    source = m_vectorized_source(shape_for(dtypes.f32, 512), 3072)
+    assert evaluate(parse_dim(source.tasks, {"m": 32, "n": 768}), {}) == 55
+    assert evaluate(parse_dim(source.tasks, {"m": 64, "n": 768}), {}) == 110
+
+
 def test_gemm_batch_and_broadcast() -> None:
     shape = shape_for(dtypes.f32, 256)
     a = values((3, 20, 9), dtypes.f32)
@@ -333,7 +341,8 @@ def test_which_tiles_products_of_pixels_have() -> None:
     assert size(wide, 64) == size(wide, 1024) == (6, 4)
     assert size(wide, 96) == size(wide, 80) == (9, 3)
     assert size(wide, 16) == size(wide, 32) == (14, 2)
-    assert size(narrow, 64) == (6, 2)
+    assert size(narrow, 64) == size(narrow, 8) == size(narrow, 56) == (6, 2)
+    assert size(narrow, 24) == size(narrow, 40) == size(narrow, 72) == (4, 3)  # two would leave one
     even = lambda n, rows: with_even_tiles(pixel_shape(wide, n), rows).rows
     assert even(32, 32) == 11  # three tiles of 11, 11 and 10 rows
     assert even(64, 5) == 5 and even(64, 1000) == 6
