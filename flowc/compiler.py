@@ -21,7 +21,7 @@ import numpy as np
 from flowc.cache.store import KernelCache, find_program, kernel_cache, pending_program_key
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.link.loaded import as_images
-from flowc.codegen.targets import target_named
+from flowc.codegen.targets import target_here, target_named
 from flowc.dataclass import dataclass
 from flowc.errors import UNFED, InternalError, InvalidArgumentError, UnsupportedError, as_raised
 from flowc.files.cache_folder import cache_folder
@@ -300,7 +300,8 @@ def _begun(
     # Late: what comes from the cache does without the compiler.
     from flowc.codegen.program import compile_program
 
-    target = target_named(options.target, options.exact)
+    find_target = target_named if for_library else target_here
+    target = find_target(options.target, options.exact)
     runtime = _runtime(target, store)
     fused = _fused(c, options, report, watch, for_library)
     if for_library:

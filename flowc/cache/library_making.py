@@ -13,7 +13,12 @@ from functools import partial
 from pathlib import Path
 
 from flowc.cache.library import path_of, write_library
-from flowc.cache.recorded_clusters import RECORDED, kernels_of, recorded_clusters
+from flowc.cache.recorded_clusters import (
+    RECORDED,
+    epilogues_of,
+    kernels_of,
+    recorded_clusters,
+)
 from flowc.cache.store import kernel_cache
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.program import compiling_threads, native_object
@@ -68,7 +73,7 @@ def _kernels_of_all(clusters: Iterable[Computation], targets: Sequence[Target]) 
     found: dict[str, Kernel] = {}
     for c in clusters:
         for target in targets:
-            found |= kernels_of(c, target)
+            found |= kernels_of(c, target) | epilogues_of(c, target)
     return list(found.values())
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flowc.cache.disk import DiskCache
-from flowc.codegen.targets import target_named
+from flowc.codegen.targets import target_here
 from flowc.files.cache_folder import cache_folder, digest
 from flowc.files.json_store import Notes
 from flowc.graph.graph import Graph
@@ -43,7 +43,7 @@ class Request:
         self._state, self._state_now = files
         self._names = [*fetches, *feeds]
         given = [(name, a.dtype.name, a.dtype.str, a.shape) for name, a in feeds.items()]
-        asked = tuple(fetches), given, options.key, target_named(options.target).key
+        asked = tuple(fetches), given, options.key, target_here(options.target).key
         self._others = stamp_of_others()
         # A program that needed a permission answers only who gives it again.
         self._key = digest(repr((asked, sorted(allowed), self._others)).encode())

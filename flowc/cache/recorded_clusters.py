@@ -17,6 +17,7 @@ import numpy as np
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.program import launches_of
 from flowc.codegen.target import Target
+from flowc.codegen.targets import epilogue_forms
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.text.form import parse_computation, print_computation
 from flowc.ir.types import parse_type
@@ -78,6 +79,13 @@ def kernels_of(c: Computation, target: Target) -> dict[str, Kernel]:
     """The kernels of a Computation's clusters, as a program for a target launches them."""
     launches = launches_of(c, target, shares_sizes=True)
     return {k.key: k for made in launches.values() for x in made for k in x.kernels}
+
+
+def epilogues_of(c: Computation, target: Target) -> dict[str, Kernel]:
+    """What follows the products of a Computation, as it does where they have few columns, and where
+    they have many: a layer is narrow in one model, and wide in another."""
+    found = [node for node in c.nodes if node.op.name == "cluster"]
+    return {k.key: k for node in found for k in epilogue_forms(node, target)}
 
 
 def _zeros(dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:

@@ -28,7 +28,7 @@ from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.codegen.forks import keepers
 from flowc.codegen.link.loaded import as_images
 from flowc.codegen.target import Kept, Target
-from flowc.codegen.targets import target_named
+from flowc.codegen.targets import target_here
 from flowc.files.cache_folder import cache_folder, digest, toolchain
 from flowc.ir.computation import Computation
 from flowc.ir.op import stamp_of_others
@@ -144,7 +144,7 @@ def pending_program_key(
     # Hashing releases the interpreter: what the program will need is imported meanwhile.
     import flowc.run.executable  # noqa: F401
 
-    target = target_named(options.target)
+    target = target_here(options.target)
     numbers = itertools.count()
     text = print_computation(c, lambda _: f"@{next(numbers)}", exact=True)
 

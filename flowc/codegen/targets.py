@@ -13,7 +13,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from flowc.codegen.cpu.target import LEVELS, LIBRARY_LEVELS, cpu_target, tuned_targets
+from flowc.codegen.cpu.target import (
+    LEVELS,
+    LIBRARY_LEVELS,
+    CpuTarget,
+    cpu_target,
+    tuned_here,
+    tuned_targets,
+)
 from flowc.codegen.target import Target
 from flowc.errors import UsageError, did_you_mean
 
@@ -54,10 +61,26 @@ def target_named(name: str, exact: bool = False) -> Target:
     return _gpu(name, [p for p in parts.split(",") if p], exact)
 
 
+@cache
+def target_here(name: str, exact: bool = False) -> Target:
+    """As `target_named`, for what this process runs itself: a level is tuned for its processor."""
+    return tuned_here(cpu_target(name, exact)) if name in CPUS else target_named(name, exact)
+
+
 def library_targets(name: str) -> Mapping[str, Target]:
     """The target of a library, as LLVM would tune it for one processor and for another, by the
     names of the libraries of what is not the same for both."""
     return tuned_targets(name)
+
+
+def epilogue_forms(node: Node, target: Target) -> list[Kernel]:
+    """The kernels of what follows the product of a cluster, in each form that a CPU has them in;
+    none of other clusters, and of other targets."""
+    if not isinstance(target, CpuTarget) or node.attrs["kind"] not in ("matmul", "convolution"):
+        return []
+    from flowc.codegen.cpu.contractions.cluster import epilogue_forms
+
+    return epilogue_forms(node, target)
 
 
 def processor_peaks(threads: int) -> Peaks:

@@ -84,13 +84,17 @@ class _Assembly:
         inputs: list[Value] = []
         members = self._with_floating(cluster)
         inside = set(members)
+        is_product = cluster.kind in ("matmul", "convolution")
+        of_one_column = is_product and cluster.nodes[0].output.dims[-1] == 1
         in_memory = {v for n in members if isinstance(n.lowering, _READ_MEMORY) for v in n.inputs}
         for node in members:
             for v in node.inputs:
                 if v.node in inside or v in inner:
                     continue
                 constant = v.constant
-                written = v.type.dtype.size and v not in in_memory  # in the code itself
+                # In the code itself; not the bias of a product of one column, which is a weight.
+                is_weight = of_one_column and v.type.rank > 0
+                written = v.type.dtype.size and v not in in_memory and not is_weight
                 if constant is not None and constant.size == 1 and written:
                     inner[v] = body.append(v.node.over(())).output
                     continue

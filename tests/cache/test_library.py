@@ -291,6 +291,8 @@ def test_which_targets_a_library_serves() -> None:
     foreign = replace(host.processor, triple="x86_64-unknown-freebsd")
     assert replace(host, processor=foreign).libraries == ()
     assert cpu_target("x86-64-v2").libraries == ()
+    slow = replace(level.processor, features=f"{level.processor.features},+prefer-no-gather")
+    assert replace(level, processor=slow).libraries == ("x86-64-v4", "x86-64-v4-loads")
     assert target_named("cuda:sm_80,x86-64-v4").libraries == ()
     assert set(LIBRARIES) == LIBRARY_LEVELS.keys()
 

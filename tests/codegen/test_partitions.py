@@ -89,7 +89,8 @@ def test_which_zero_is_the_largest_does_not_depend_on_the_piece(name: str, lengt
     [
         ([], None),
         ([(1, 1), (5, 5)], None),  # no kernel is shared
-        ([(40, 5), (10, 5)], 0),  # some are, but waking costs more
+        ([(35, 5), (10, 5)], None),  # some are, but no job wakes anybody
+        ([(40, 5), (10, 5)], 0),  # one may, but the run does not when it begins
         ([(200, 5), (10, 5)], 39),
         ([(200, 0)], 0),  # nobody knows how much work that is
         ([(7, -4)], 0),

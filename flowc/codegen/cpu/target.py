@@ -58,14 +58,13 @@ class CpuTarget:
         if level is None or not self.has_fma or self.processor.triple != _TRIPLE:
             return ()
         here = set(self.processor.features.split(","))
-        if self.processor.cpu == level:
-            return (level,)
-        if not here >= {f"+{f}" for f in LIBRARY_LEVELS[level]}:
+        if self.processor.cpu != level and not here >= {f"+{f}" for f in LIBRARY_LEVELS[level]}:
             return ()
         if _SLOW_GATHERS in here:
             return level, f"{level}-{_SLOW}"
-        # Of those without AVX-512 some gather fast, and some do not.
-        return (level, f"{level}-{_FAST}") if self.vector_bits == 512 else (level,)
+        # Of those without AVX-512 some gather fast, and some do not; so of those that are a level.
+        fast = self.vector_bits == 512 and self.processor.cpu != level
+        return (level, f"{level}-{_FAST}") if fast else (level,)
 
     @property
     def choices(self) -> LoopChoices:
@@ -234,6 +233,17 @@ def tuned_targets(level: str) -> dict[str, CpuTarget]:
         f"{level}-{_FAST}": tuned("+fast-gather", True),
         f"{level}-{_SLOW}": tuned(_SLOW_GATHERS, False),
     }
+
+
+def tuned_here(target: CpuTarget) -> CpuTarget:
+    """The target of a level as it is best on the processor of this process: what it compiles runs
+    wherever the level does, and elsewhere may be slower."""
+    here = _native(target.exact)
+    if target.processor.cpu not in LEVELS or _SLOW_GATHERS not in here.processor.features:
+        return target
+    features = f"{target.processor.features},{_SLOW_GATHERS}".lstrip(",")
+    processor = replace(target.processor, features=features)
+    return replace(target, processor=processor, prefetches=here.prefetches)
 
 
 def _native(exact: bool) -> CpuTarget:

@@ -116,7 +116,9 @@ class DriverEmitter:
         every = [x for launches in self.launches.values() for x in launches]
         on_host = (found for n, found in self.launches.items() if n not in self.plan.on_device)
         wakes = workers_of(x for found in on_host for x in found)
-        if wakes is not None:
+        if wakes is None:
+            frame.alone()
+        else:
             frame.call_workers(wakes)
         self.launcher = Launcher(frame, self.memory, every, self.target, self.sizes.bind)
         for i, size in enumerate(self.tables.sizes[: self.tables.input_sizes]):

@@ -171,6 +171,10 @@ class RunFrame(SizeFunction):
             self.call_workers(0)
         self._leave_if_ended(ended)
 
+    def alone(self) -> None:
+        """No kernel of this run has other threads."""
+        self.threads = i64(1)
+
     def call_workers(self, wakes: int) -> None:
         """From here on this run is one of those that have the pool's threads. `wakes`: how many of
         them it surely needs."""

@@ -33,6 +33,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Symbol, ceildiv, symbols_of
 from flowc.ir.lowering import own_class
 from flowc.plan.plan import ALIGNMENT, DEVICE, HOST, Region, Run
+from flowc_runtime.native.pool import WORTH_WAKING as WORTH_OF_JOB
 from flowc_runtime.native.writer import I64, VOID, data_constant, declare, i64
 
 WORTH_WAKING = 32  # chunks of all kernels of a run
@@ -42,13 +43,15 @@ EPILOGUE_TYPE = ir.FunctionType(VOID, [BYTES.as_pointer(), I64.as_pointer(), I64
 
 def workers_of(launches: Iterable[Launch]) -> int | None:
     """How many of the pool's threads a run is to wake when it begins; None where no kernel has use
-    for any."""
+    for any: its range is one chunk, or worth so little that it would wake nobody, as the run does,
+    so that all are asleep, and to look for them takes half a microsecond."""
     shared = [x for x in launches if x.chunks != 1]
     if not shared:
         return None
     known = [(x.chunks, x.worth) for x in shared if x.chunks is not None and x.worth is not None]
     if sum(worth - 1 for _, worth in known) < WORTH_WAKING:
-        return 0
+        is_small = len(known) == len(shared) and max(w for _, w in known) < WORTH_OF_JOB
+        return None if is_small else 0
     return max(chunks for chunks, _ in known) - 1
 
 

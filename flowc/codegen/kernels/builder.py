@@ -73,6 +73,7 @@ class NestBuilder:
         self.body: list[Statement] = []  # of the innermost open block
         self.ints: list[Dim] = []
         self.int_names: dict[Dim, str] = {}
+        self.inline_sizes = INLINE_SIZES
         self.counter = 0
         self.scopes: list[dict[Any, Any]] = [{}]
         self.faults: list[Fault] = []
@@ -166,16 +167,20 @@ class NestBuilder:
 
     def size(self, dim: Dim) -> Index:
         """An expression over sizes only: small numbers as they are, all else an int parameter."""
-        if isinstance(dim, int) and abs(dim) < INLINE_SIZES:
+        if isinstance(dim, int) and abs(dim) < self.inline_sizes:
             return int_number(dim)
         return self.parameter(dim)
 
     def parameter(self, dim: Dim) -> Name:
         """An int parameter that is given the size."""
         if dim not in self.int_names:
-            self.int_names[dim] = f"n{len(self.ints)}"
-            self.ints.append(dim)
+            self.int_names[dim] = self.own_parameter(dim).name
         return int_name(self.int_names[dim])
+
+    def own_parameter(self, dim: Dim) -> Name:
+        """The same, which nothing else of that size shares."""
+        self.ints.append(dim)
+        return int_name(f"n{len(self.ints) - 1}")
 
     def index(self, dim: Dim) -> Index:
         """An expression over loop indices and sizes."""

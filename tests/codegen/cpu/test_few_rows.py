@@ -13,7 +13,7 @@ from flowc import dtypes
 from flowc.codegen.cpu.contractions.cluster import contraction_launches
 from flowc.codegen.cpu.packing import pack_gemm_b
 from flowc.codegen.cpu.products.few_rows import STEPS, STREAMS, few_rows_source, has_few_rows
-from flowc.codegen.cpu.target import cpu_target
+from flowc.codegen.cpu.target import cpu_target, tuned_here
 from flowc.codegen.cpu.tile_sums import CACHE_LINE
 from flowc.codegen.kernels.kernel import Launch
 from flowc.ir.builder import Builder
@@ -116,3 +116,18 @@ def _launches_of(b: Builder, y: Value, target: str, **settings: bool) -> tuple[L
     cluster = run_passes(b.build([y]), Options())
     node = next(node for node in cluster.nodes if node.op.name == "cluster")
     return contraction_launches(node, replace(cpu_target(target), **settings))
+
+
+@pytest.mark.parametrize(("cpu", "asks"), [("znver4", False), ("skylake", True)])
+def test_what_runs_here_is_tuned_for_this_processor(
+    cpu: str, asks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What travels is not: its target is the level."""
+    host = replace(cpu_target("native").processor, cpu=cpu, features="+avx2,+fma")
+    monkeypatch.setattr("flowc.codegen.cpu.target.host_processor", lambda: host)
+    level = cpu_target("x86-64-v3")
+    here = tuned_here(level)
+    assert here.tile_shape(dtypes.f32).prefetches == asks
+    assert (here.key == level.key) == asks
+    assert (here.vector_bits, here.processor.cpu) == (256, "x86-64-v3")
+    assert tuned_here(cpu_target("native")) == cpu_target("native")

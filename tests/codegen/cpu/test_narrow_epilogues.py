@@ -70,20 +70,20 @@ def test_every_number_of_rows(columns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("emit", "columns", "loops"),
+    ("emit", "columns", "together"),
     [
-        (added, 3, 2),
-        (added, 12, 2),
-        (added, 32, 1),  # whole vectors
-        (added, 40, 1),  # several panels
-        (scaled, 3, 1),  # what the run alone knows cannot be repeated
-        (reversed_columns, 3, 1),  # which element is read depends on the column
+        (added, 3, True),
+        (added, 12, True),
+        (added, 32, False),  # whole vectors
+        (added, 40, False),  # several panels
+        (scaled, 3, False),  # what the run alone knows cannot be repeated
+        (reversed_columns, 3, False),  # which element is read depends on the column
     ],
 )
-def test_where_rows_go_together(emit: Emit, columns: int, loops: int) -> None:
+def test_where_rows_go_together(emit: Emit, columns: int, together: bool) -> None:
     weights = RANDOM.normal(size=(K, columns)).astype(np.float32)
     run, kernel = program(emit, weights, np.ones(columns, np.float32))
-    assert kernel.source.count("for row in range") == loops
+    assert ("for row in range" in kernel.source) != together
     x, rest = RANDOM.normal(size=(9, K)), RANDOM.normal(size=(9, columns))
     row = RANDOM.normal(size=columns).astype(np.float32)
     (y,) = run.run((x.astype(np.float32), rest.astype(np.float32), row))
@@ -100,7 +100,7 @@ def test_rows_that_fill_no_vectors_together_are_side_by_side_too() -> None:
     weights = RANDOM.normal(size=(K, 3)).astype(np.float32)
     for emit in (added, lambda b, biased, rest, _: b.tanh(b.add(biased, rest))):
         _, kernel = program(emit, weights, np.ones(3, np.float32))
-        assert "for column in range(3)" not in kernel.source
+        assert kernel.source.count("for column in range(q") == 1
 
 
 def test_layers_that_are_alike_have_their_own_constants() -> None:

@@ -449,7 +449,8 @@ def test_which_convolutions_read_pixels_where_they_are() -> None:
 
 def test_which_products_read_their_rows_where_they_are() -> None:
     for m, n, k, entry in [
-        (100, 17, 300, "pointwise_conv"),
+        (100, 17, 300, "few_columns"),
+        (100, 32, 300, "pointwise_conv"),
         (512, 512, 256, "pointwise_conv"),
         (512, 512, 384, "pointwise_conv"),
         (57, 96, 300, "gemm"),  # too many rows computed twice
@@ -479,9 +480,10 @@ def test_which_products_of_a_batch_do_so() -> None:
 
 
 def product_kernels(
-    m: Dim, n: int, k: int, *, of_run: bool = False, turn: tuple[bool, bool] = (False, False)
-) -> list[str]:
-    """The names of the kernels of a product, of known weights or those `of_run`, for AVX-512.
+    m: Dim, n: int, k: int, *, of_run: bool = False, turn: tuple[bool, bool] = (False, False),
+    target: str = "x86-64-v4",
+) -> list[str]:  # fmt: skip
+    """The names of the kernels of a product, of known weights or those `of_run`.
     `turn`: whether operands are transposed."""
     b = Builder()
     x = b.parameter("x", tensor_type(dtypes.f32, (k, m) if turn[0] else (m, k)))
@@ -491,7 +493,15 @@ def product_kernels(
     product = b.mat_mul(x, right, transpose_a=turn[0], transpose_b=turn[1])
     cluster = run_passes(b.build([product]), Options())
     node = next(node for node in cluster.nodes if node.op.name == "cluster")
-    return [launch.kernel.entry for launch in contraction_launches(node, cpu_target("x86-64-v4"))]
+    return [launch.kernel.entry for launch in contraction_launches(node, cpu_target(target))]
+
+
+def test_rows_of_a_right_operand_that_displace_each_other_are_packed() -> None:
+    """Of AVX2 tiles, which read one line of each: 64 lines, 512 bytes apart, are in 8 sets."""
+    kernels = lambda *sizes: product_kernels(*sizes, of_run=True, target="x86-64-v3")
+    assert kernels(128, 128, 64) == kernels(128, 64, 128) == ["pack_panels", "pointwise_conv"]
+    for m, n, k in [(60, 128, 64), (128, 128, 32), (128, 96, 64), (128, 16, 256)]:
+        assert kernels(m, n, k) == ["pointwise_conv"]
 
 
 def test_a_dtype_without_vector_arithmetic_is_refused() -> None:

@@ -36,7 +36,7 @@ from flowc.codegen.llvm.loop_metadata import NO_UNROLLING
 from flowc.codegen.llvm.shared_routines import SharedRoutine, with_called
 from flowc.codegen.program import native_object
 from flowc.codegen.target import made_anew
-from flowc.codegen.targets import LIBRARIES, library_targets
+from flowc.codegen.targets import LIBRARIES, library_targets, target_here
 from flowc.compiler import Report, compile_computation
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
@@ -235,7 +235,7 @@ def test_processes_with_one_cache_share_the_pool_and_the_arena(
     b = Builder()
     c = b.build([b.neg(b.parameter("x", tensor_type(dtypes.f32, (3,))))])
     program, _ = _compiled(c, (["x"], ["y"]), KernelCache(DiskCache(tmp_path)))
-    target = cpu.cpu_target("x86-64-v3")
+    target = target_here("x86-64-v3")
     of_another_process = KernelCache(DiskCache(tmp_path)).parts_for(target)
     monkeypatch.setattr("flowc.codegen.program.compile_module", None)  # nothing is compiled
     assert native_object(target.processor, of_another_process) == program.runtime

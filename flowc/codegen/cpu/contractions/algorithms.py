@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowc.codegen.cpu.planar.blocks import LINE_STRIDE, PlanarBlock, planar_block
+from flowc.codegen.cpu.products.few_columns import is_product_of_few_columns
 from flowc.codegen.cpu.products.few_rows import is_product_of_few_rows
 from flowc.codegen.cpu.products.pixel_tiles import is_of_single_pixels, is_product_of_pixels
 from flowc.codegen.cpu.tile_shape import TileShape
@@ -24,7 +25,7 @@ from flowc.ir.lowering import Convolution
 from flowc.ir.types import Dims
 
 DIRECT, POINTWISE, PLANAR, DEPTHWISE = "direct", "pointwise", "planar", "depthwise"
-TRANSPOSED, FEW_ROWS = "transposed", "few_rows"
+TRANSPOSED, FEW_ROWS, FEW_COLUMNS = "transposed", "few_rows", "few_columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ def conv_algorithms(
         return [*found, ConvAlgorithm(DEPTHWISE)]
     rows = product(image[:-1])
     if is_known and is_last and is_of_single_pixels(lowering, weights.dims):
+        if is_product_of_few_columns(shape, result[-1], weights.dims[-2]):
+            found.append(ConvAlgorithm(FEW_COLUMNS))
         if is_product_of_few_rows(shape, rows, result[-1]):
             found.append(ConvAlgorithm(FEW_ROWS))
         if is_product_of_pixels(shape, weights.dims[-2], weights.dims[-1], rows):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from math import lcm
+from math import ceil, lcm
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,12 +26,11 @@ from flowc.codegen.kernels.builder import (
     int_name,
     int_number,
     int_op,
-    int_sum,
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
 from flowc.codegen.kernels.cost import body_cost
-from flowc.codegen.kernels.kernel import Epilogue, Launch, Operand, PackedConstant
-from flowc.codegen.kernels.nest import Load
+from flowc.codegen.kernels.kernel import Epilogue, Kernel, Launch, Operand, PackedConstant
+from flowc.codegen.kernels.nest import IndexSum, Load
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, product, symbol
 from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
@@ -40,7 +39,7 @@ from flowc.ir.lowering import Convolution, FilterGradient, MatMul, View
 if TYPE_CHECKING:
     from flowc.codegen.cpu.target import CpuTarget
 
-MOST_COLUMNS = 512  # of rows that are several rows of few columns
+LEAST_COLUMNS, MOST_COLUMNS = 128, 512  # of rows that are several rows of few columns
 
 
 def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> tuple[Launch, ...]:
@@ -64,10 +63,22 @@ def contraction_launches(node: Node, target: CpuTarget, block_rows: int = 0) -> 
     return Convolved(node, inner, outer, shape, finish, target).launches(block_rows)
 
 
+def epilogue_forms(node: Node, target: CpuTarget) -> list[Kernel]:
+    """The kernels of what follows the product of a cluster, as there are for few columns and for
+    many, whichever this one has."""
+    body: Computation = node.attrs["body"]
+    inner = product_in(body)
+    shape = target.tile_shape(inner.output.type.dtype)
+    made = (_finish(node, body, inner, target, shape, few).epilogue for few in (True, False))
+    return [x.kernel for x in made if x is not None]
+
+
 def _finish(
-    node: Node, body: Computation, inner: Node, target: CpuTarget, shape: TileShape
-) -> BlockFinish:
-    """The loops that turn a block of the raw result into the cluster's results.
+    node: Node, body: Computation, inner: Node, target: CpuTarget, shape: TileShape,
+    few: bool | None = None,
+) -> BlockFinish:  # fmt: skip
+    """The loops that turn a block of the raw result into the cluster's results. `few`: in the form
+    for few columns, or in that for many; None: for as many as there are.
 
     The raw result stands in the buffer of the first result until its element is replaced.
     """
@@ -82,8 +93,12 @@ def _finish(
     is_single = dims[-1] == 1
     column = 0 if is_single else symbol(f"{LOCAL}column", dims[-1])
     index = layout.index((*unravel(row, dims[:-1]), column))
-    one_panel = _is_one_panel(inner, dims[-1], shape)
-    is_dear = body_cost(body).has_compute_bound
+    n, is_dear = dims[-1], body_cost(body).has_compute_bound
+    one_panel = _is_one_panel(inner, n, shape) if few is None else few
+    together = 1
+    if one_panel and isinstance(n, int) and layout == LAYOUTS[CHANNELS_LAST]:
+        fits = _can_repeat(body, inner, c.inputs, n)
+        together = max(_rows_together(n, shape.lanes, is_dear), 2 if few else 1) if fits else 1
 
     def element(columns: Dim) -> None:
         """What is done with one element, last in a loop over so many."""
@@ -95,13 +110,10 @@ def _finish(
         if target.choices.is_interleaved(is_dear, columns):
             nest.invoke("interleave")
         elif not is_single:
-            nest.invoke("keep_rolled" if one_panel else "interleave_two")
+            nest.invoke("keep_rolled" if one_panel and together == 1 else "interleave_two")
 
-    together = 1
-    n = dims[-1]
-    if one_panel and isinstance(n, int) and layout == LAYOUTS[CHANNELS_LAST]:
-        fits = _can_repeat(body, inner, c.inputs, n)
-        together = _rows_together(n, shape.lanes, is_dear) if fits else 1
+    if not one_panel or together > 1:
+        nest.inline_sizes = 2  # any other number of columns has the same kernel
     if together > 1 and isinstance(n, int):
         _emit_joined_rows(nest, n, together, element)
     else:
@@ -120,15 +132,18 @@ def _finish(
 def _emit_joined_rows(
     nest: NestBuilder, n: int, together: int, element: Callable[[Dim], None]
 ) -> None:
-    """Loops over rows of `n` columns, so many of which are one row. Those that are left behind the
-    last of these are fewer, side by side, too."""
-    columns, begin, end = together * n, int_name("begin"), int_name("end")
-    blocks = nest.let(int_op("idiv", int_sum("end", "-begin"), int_number(together)), "q")
-    rest = int_sum("begin", (together, blocks.name))
-    left = int_sum((n, "end"), (-n, "begin"), (-columns, blocks.name))
-    for bounds, count in (((begin, rest), int_number(columns)), ((rest, end), left)):
-        rows = nest.loop("row", *bounds, together)
-        with rows, nest.loop("column", int_number(0), count):
+    """Loops over rows of `n` columns, so many of which are one row. The last of these may be
+    shorter. How long they are the launch says, so that one kernel serves any few columns."""
+    columns = together * n
+    each, many, whole = nest.parameter(n), nest.own_parameter(together), nest.own_parameter(columns)
+    begin, end, row = (int_name(name) for name in ("begin", "end", "row"))
+    above = IndexSum(((1, (end.name,)), (-1, (begin.name,)), (1, (many.name,)), (-1, ())))
+    blocks = nest.let(int_op("idiv", above, many), "q")
+    with nest.loop("block", int_number(0), blocks):
+        nest.named(row.name, IndexSum(((1, (begin.name,)), (1, ("block", many.name)))))
+        left = IndexSum(((1, (end.name, each.name)), (-1, (row.name, each.name))))
+        count = nest.let(int_op("smaller", left, whole), "q")
+        with nest.loop("column", int_number(0), count):
             element(columns)
 
 
@@ -136,9 +151,9 @@ def _rows_together(columns: int, lanes: int, is_dear: bool) -> int:
     """How many rows of few columns are one row that fills vectors; of what takes long, as many
     vectors as are computed at a time, if those are not too many."""
     for vectors in (COUNT, 1) if is_dear else (1,):
-        together = lcm(columns, vectors * lanes) // columns
-        if together * columns <= MOST_COLUMNS:
-            return together
+        filled = lcm(columns, vectors * lanes)
+        if filled <= MOST_COLUMNS:
+            return ceil(LEAST_COLUMNS / filled) * filled // columns
     return 1
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from flowc.codegen.cpu.blocked import ContractionSource
 from flowc.codegen.cpu.contractions.algorithms import (
     DEPTHWISE,
+    FEW_COLUMNS,
     FEW_ROWS,
     POINTWISE,
     TRANSPOSED,
@@ -41,6 +42,7 @@ from flowc.codegen.cpu.depthwise import (
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.planar.blocks import PlanarBlock
 from flowc.codegen.cpu.planar.source import planar_source
+from flowc.codegen.cpu.products.few_columns import few_columns_source, pack_few_columns
 from flowc.codegen.cpu.products.few_rows import few_rows_source
 from flowc.codegen.cpu.products.pixel_tiles import pack_pointwise, pixel_shape
 from flowc.codegen.cpu.products.pointwise import pointwise_source, rows_together
@@ -118,6 +120,8 @@ class Convolved:
             return (self._transposed(),)
         if algorithm.name == FEW_ROWS:
             return (self._of_few_pixels(),)
+        if algorithm.name == FEW_COLUMNS:
+            return (self._of_few_channels(),)
         if algorithm.name == POINTWISE:
             return (self._pointwise(known.shape),)
         if algorithm.winograd is None:
@@ -240,11 +244,21 @@ class Convolved:
         pixels = product(self.image[:-1])
         assert isinstance(pixels, int)
         source = few_rows_source(self.shape, pixels, self.finish.hook, extra=self.finish.extra)
-        channels, n = self.weights.dims[-2:]
-        operands: dict[str, Operand] = {"a": self.x, "c": self.node.outputs[0]}
         matrix = lambda known: known.reshape(known.shape[-2:])
-        operands["b"] = self._packed(lambda known: pack_gemm_b(matrix(known), self.shape))
-        ints: dict[str, Dim] = {"n": n, "k": channels, "a_stride": channels, "c_stride": n}
+        packed = self._packed(lambda known: pack_gemm_b(matrix(known), self.shape))
+        return self._product(source, packed)
+
+    def _of_few_channels(self) -> Launch:
+        """Such as those of a mask, or of what is told of each pixel."""
+        source = few_columns_source(self.shape, self.finish.hook, extra=self.finish.extra)
+        return self._product(source, self._packed(pack_few_columns, self.shape))
+
+    def _product(self, source: ContractionSource, weights: Operand) -> Launch:
+        """Of all pixels as rows."""
+        channels, n = self.weights.dims[-2:]
+        operands: dict[str, Operand] = {"a": self.x, "b": weights, "c": self.node.outputs[0]}
+        sizes = product(self.image[:-1]), n, channels, channels, n
+        ints: dict[str, Dim] = dict(zip(("m", "n", "k", "a_stride", "c_stride"), sizes))
         return launch_of(self.node, source, operands, ints, self.finish)
 
     def _winograd(self, window: tuple[int, ...], spec: WinogradSpec) -> Launch:

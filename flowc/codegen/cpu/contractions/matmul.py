@@ -15,6 +15,11 @@ import numpy as np
 from flowc.codegen.cpu.blocked import ContractionSource, LeftOperand
 from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
+from flowc.codegen.cpu.products.few_columns import (
+    few_columns_source,
+    is_product_of_few_columns,
+    pack_few_columns,
+)
 from flowc.codegen.cpu.products.few_rows import few_rows_source, has_few_rows
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
 from flowc.codegen.cpu.products.gemm_m_vectorized import (
@@ -87,6 +92,12 @@ class _Product:
         batch, m, n, k = self.sizes
         shape, finish = self.shape, self.finish
         is_plain = batch == 1 and not self.lowering.transpose_a and self.lowering.pieces == 1
+        if is_plain and is_product_of_few_columns(shape, n, k):
+            packed = PackedConstant(
+                self.right, lambda b: pack_few_columns(_matrices(b, self.lowering)[0], shape)
+            )
+            source = few_columns_source(shape, finish.hook, extra=finish.extra)
+            return self._launch(source, {"b": packed}, {"a_stride": k})
         if is_plain and isinstance(m, int) and has_few_rows(shape, m):
             source = few_rows_source(shape, m, finish.hook, extra=finish.extra)
             return self._launch(source, {"b": self._packed()})

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.cpu.tile_sums import SLOW_BYTES, Vector
+from flowc.codegen.cpu.tile_sums import CACHE_LINE, SLOW_BYTES, Vector
 from flowc.codegen.packed import Packed, packed_in_a_row
 from flowc.dataclass import dataclass
 from flowc.ir.dims import Dim
@@ -33,6 +33,7 @@ EVEN_TILES = 4  # above one another, at most, that are made to share out known r
 RIGHT_BYTES = 32 << 10  # of a right operand: so many stay in the first cache as they stand
 TRANSPOSED_BYTES = 1 << 10  # of a row of [channels, rows]: of longer ones, each is in another page
 FEW_ROWS = 24  # that read a right operand too seldom for copies of it to pay
+CROWDED_ROWS = 64  # the same of one whose rows displace each other
 
 
 def is_of_single_pixels(lowering: Convolution, weights: Sequence[Dim]) -> bool:
@@ -92,9 +93,19 @@ def reads_right_in_place(shape: TileShape, channels: Dim, n: Dim, rows: Dim) -> 
         return False
     columns = pixel_shape(shape, n).columns
     rest = n % columns
-    is_near = n <= columns or channels * n * shape.dtype.size <= RIGHT_BYTES
+    row = n * shape.dtype.size
+    is_near = channels * row <= RIGHT_BYTES and not (
+        rows > CROWDED_ROWS and _displace_each_other(columns * shape.dtype.size, channels, row)
+    )
     has_vectors = has_masks(shape) or not 0 < rest < shape.lanes
-    return has_vectors and (is_near or rows <= FEW_ROWS)
+    return has_vectors and (n <= columns or is_near or rows <= FEW_ROWS)
+
+
+def _displace_each_other(panel: int, channels: int, row: int) -> bool:
+    """Whether the pieces of a panel, of so many bytes in each row of a right operand, take more
+    than half of the sets that they are in: of one line each, as they come one by one, tiles wait
+    for those that left."""
+    return panel <= CACHE_LINE and 2 * channels * math.gcd(row, SET_BYTES) > LINES * SET_BYTES
 
 
 def pixel_shape(shape: TileShape, n: int) -> TileShape:
