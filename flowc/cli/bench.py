@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flowc.cli.parameters import debug_option, feed_option, input_option, json_option, model_options
+from flowc.cli.parameters import (
+    debug_option,
+    feed_option,
+    input_option,
+    json_option,
+    model_options,
+    target_option,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +44,7 @@ Run = Callable[[dict[str, "np.ndarray"]], Any]
 @input_option
 @feed_option
 @click.option("--fetch", "fetches", multiple=True, metavar="NAME", help="A result of a model.")
+@target_option
 @click.option("--baseline", metavar="FILE.json",
               help="What --json wrote before: figures stand beside those, and 1 is the exit code "
               "where a median is over 10 % slower.")  # fmt: skip
@@ -54,6 +62,7 @@ def bench_command(
     inputs: tuple[str, ...],
     feeds: tuple[str, ...],
     fetches: tuple[str, ...],
+    target: str,
     baseline: str | None,
     per_kernel: bool,
     checkpoint: str | None,
@@ -70,6 +79,7 @@ def bench_command(
     from flowc.cli.arrays import parse_inputs, with_random
     from flowc.cli.kernel_table import measured_kernels
     from flowc.cli.run import is_library
+    from flowc.codegen.targets import target_here
     from flowc.errors import UsageError
 
     known = _read_baseline(baseline)
@@ -80,7 +90,13 @@ def bench_command(
         )
     if feeds and is_library(model):
         raise UsageError("--feed is for models, and this is a library")
-    given, named = parse_inputs(inputs), (feeds, fetches)
+    if target != "native" and is_library(model):
+        raise UsageError(
+            "--target is for models, and a library has the one that it was compiled for",
+            hint="give the model, or compile a library for that target",
+        )
+    target_here(target).host.check_runs_here()
+    given, named = parse_inputs(inputs), (feeds, fetches, target)
     place = (checkpoint, tags, signature, allow_links)
     peaks: dict[int, Any] = {}
     rows: list[dict[str, Any]] = []
@@ -96,7 +112,7 @@ def bench_command(
                 row = {"batch": size, "threads": count, **measured(run, values, size, seconds)}
             if traced is not None:
                 call = partial(traced, values)
-                row["per_kernel"] = measured_kernels(call, seconds, count, peaks)
+                row["per_kernel"] = measured_kernels(call, seconds, count, target, peaks)
             rows.append(row | _beside(row, known))
     found = {"schema": SCHEMA, "path": model, "runs": rows}
     if as_json:
@@ -126,7 +142,7 @@ def _library(path: str, signature: str | None, threads: int) -> tuple[Run, Ports
 def _model(
     path: str,
     place: Any,
-    named: tuple[Sequence[str], Sequence[str]],
+    named: tuple[Sequence[str], Sequence[str], str],
     threads: int,
     *,
     traced: bool = False,
@@ -140,7 +156,8 @@ def _model(
     graph = load_model(path, place)
     feeds = [parse_feed(text) for text in named[0]]
     interface = choose_interface(graph, feeds or None, named[1] or None)
-    program = compile_in_memory(graph, interface, Options(traced=traced), threads or None)
+    options = Options(target=named[2], traced=traced)
+    program = compile_in_memory(graph, interface, options, threads or None)
     return program.run, [(p.name, p.dtype.numpy, p.dims) for p in program.ports("input")]
 
 

@@ -23,6 +23,7 @@ from flowc.cli.parameters import (
     model_options,
     set_option,
     signatures_named,
+    target_option,
     threads_option,
 )
 from flowc.dataclass import dataclass
@@ -79,13 +80,7 @@ class _Wish:
 @set_option
 @init_option
 @allow_option
-@click.option(
-    "--target",
-    default="native",
-    show_default=True,
-    metavar="T",
-    help="native, x86-64-v2, x86-64-v3, x86-64-v4; cuda:sm_80,sm_90[,CPU] for GPUs.",
-)
+@target_option
 @click.option(
     "--emit",
     default=(DEFAULT_KINDS,),

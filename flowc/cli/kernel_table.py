@@ -20,14 +20,14 @@ LEAST_RUNS = 10
 
 
 def measured_kernels(
-    run: Callable[[], Any], seconds: float, threads: int, peaks: dict[int, Peaks]
+    run: Callable[[], Any], seconds: float, threads: int, target: str, peaks: dict[int, Peaks]
 ) -> dict[str, Any]:
-    """`peaks`: those that were measured before, by threads."""
+    """`peaks`: those of the target that were measured before, by threads."""
     from flowc.codegen.targets import processor_peaks
 
     count = threads or len(os.sched_getaffinity(0))
     if count not in peaks:
-        peaks[count] = processor_peaks(count)
+        peaks[count] = processor_peaks(count, target)
     return _as_data(_timed(run, seconds), peaks[count])
 
 

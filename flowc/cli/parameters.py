@@ -105,6 +105,14 @@ set_option = click.option(
 )
 
 
+target_option = click.option(
+    "--target",
+    default="native",
+    show_default=True,
+    metavar="T",
+    help="native, x86-64-v2, x86-64-v3, x86-64-v4; cuda:sm_80,sm_90[,CPU] for GPUs.",
+)
+
 # What a command line must say again that is to mean the same model.
 _OF_THE_MODEL = ("--checkpoint", "--tag", "--signature", "--allow-links", "--op-library")
 _OF_THE_PROGRAM = ("--set", "--init", "--allow", "--target", "--exact", "--tune")

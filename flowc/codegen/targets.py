@@ -83,9 +83,11 @@ def epilogue_forms(node: Node, target: Target) -> list[Kernel]:
     return epilogue_forms(node, target)
 
 
-def processor_peaks(threads: int) -> Peaks:
-    """What so many threads of this process's CPU reach at best."""
-    return cpu_target("native").peaks(threads)
+def processor_peaks(threads: int, name: str) -> Peaks:
+    """What so many threads of this process's CPU reach at best with the vectors of a target."""
+    host = target_here(name).host
+    assert isinstance(host, CpuTarget)
+    return host.peaks(threads)
 
 
 def gpu_reason(node: Node, lowering: Lowering) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import flowc as tf
 import flowc_runtime
 from flowc.cli.entry import run_command_line
+from flowc.codegen.cpu.target import cpu_target
 
 META = str(Path(__file__).parents[2] / "examples" / "digits" / "model.meta")
 
@@ -138,3 +140,25 @@ def _work(kernels: list[dict[str, Any]], name: str) -> float:
     (kernel,) = [k for k in kernels if name in k["nodes"]]
     assert kernel["roofline"] > 0
     return kernel["gflops"] * kernel["ms"] * 1e6
+
+
+def test_a_model_is_measured_for_another_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    args = ["bench", META, "--fetch", "probabilities", "--seconds", "0"]
+    told = ["--target", "x86-64-v2", "--per-kernel", "--json"]
+    assert run_command_line([*args, *told]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["runs"]
+    assert row["per_kernel"]["peak_gflops"] > 0 and row["per_kernel"]["kernels"]
+    assert run_command_line([*args, "--target", "x86-64-v9"]) == 2
+    assert "x86-64-v9" in capsys.readouterr().err
+    native = cpu_target("native")
+    narrow = replace(native, vector_bits=128, has_fma=False)
+    monkeypatch.setattr("flowc.codegen.cpu.target.cpu_target", lambda name: narrow)
+    assert run_command_line([*args, "--target", "x86-64-v3"]) == 2
+    assert "cannot run what is compiled for x86-64-v3" in capsys.readouterr().err
+    library = str(tmp_path / "digits.so")
+    assert run_command_line(["compile", META, "-o", library, "--fetch", "probabilities"]) == 0
+    capsys.readouterr()
+    assert run_command_line(["bench", library, "--target", "x86-64-v2"]) == 2
+    assert "--target is for models" in capsys.readouterr().err

@@ -96,9 +96,9 @@ class CpuTarget:
         here = cpu_target("native")
         if self.vector_bits > here.vector_bits or self.has_fma > here.has_fma:
             raise UsageError(
-                f"this processor cannot run what is compiled for {self.processor.cpu}, and tuning "
-                "measures it",
-                hint="tune on a machine that can, or compile without tuning",
+                f"this processor cannot run what is compiled for {self.processor.cpu}, which is to "
+                "be measured",
+                hint="measure or tune on a machine that can, or compile without tuning",
             )
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
