@@ -10,6 +10,7 @@ row 0 would be.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, chain
 from typing import Literal
 
 from flowc import dtypes
@@ -48,43 +49,50 @@ class CalledKernel:
 
 
 def stream_kernel(calls: Sequence[CalledKernel], streamed: int, shape: TileShape) -> Kernel:
-    """The kernel that makes `calls`, with so many streamed values between them.
+    """The kernel that makes `calls`, with so many streamed values between them. How many operands
+    these have, and which of them are streamed, its launch says (`Tables`).
 
-    Buffers: scratch, which begins with `table_bytes`, then `buffers_of`. Ints: `rows` of a batch
-    entry, `block_rows` and `blocks` of these, `free` (where in scratch the called kernels have
-    theirs); `place` in scratch and `row_bytes` of each value; `panels` of each product, or how many
-    `tasks` of a kernel are a block. The range is blocks of rows, entry by entry.
+    Buffers: scratch, which begins with `table_bytes`, `Tables.places`, then `buffers_of`. Ints:
+    `rows` of a batch entry, `block_rows` and `blocks` of these, `free` (where in scratch the called
+    kernels have theirs); `place` in scratch and `row_bytes` of each value; `panels` of each
+    product, or how many `tasks` of a kernel are a block; `Tables.ints`. The range is blocks of
+    rows, entry by entry.
     """
-    starts = _table_starts(calls)
     ints = ["rows", "block_rows", "blocks", "free"]
     ints += [f"{name}{i}" for i in range(streamed) for name in ("place", "row_bytes")]
     ints += [f"{call.range}{i}" for i, call in enumerate(calls) if call.range != "rows"]
+    ints += [f"{name}{i}" for i, call in enumerate(calls) for name in _ints_of(call)]
+    ints += [f"end{i}" for i in range(streamed + 1)]
     given = [f"{part}{i}" for i, call in enumerate(calls) for part, _ in _parts_of(call)]
     lines = [
-        f"def streamed({', '.join(['scratch', *given, *ints, 'begin', 'end'])}):",
+        f"def streamed({', '.join(['scratch', 'places', *given, *ints, 'begin', 'end'])}):",
         "    words = as_i64_pointer(scratch)",
         "    base = address_of(scratch)",
-        *_table_lines(calls, starts),
+        *(line for i, call in enumerate(calls) for line in _table_lines(i, call)),
+        "    for j in range(end0):",
+        "        words[places[j]] = base + free",
         "    for unit in range(begin, end):",
         "        entry = idiv(unit, blocks)",
         "        block = unit - entry * blocks",
         "        first = entry * rows + block * block_rows",
         "        last = least(first + block_rows, (entry + 1) * rows)",
-        *_place_lines(calls, starts),
     ]
+    for i in range(streamed):
+        lines.append(f"        for j in range(end{i}, end{i + 1}):")
+        lines.append(f"            words[places[j]] = base + place{i} - first * row_bytes{i}")
     for i, call in enumerate(calls):
         match call.range:
             case "panels":
-                lines += _product_lines(i, starts[i], shape)
+                lines += _product_lines(i, shape)
             case "tasks":
                 begin, end = f"unit * tasks{i}", f"(unit + 1) * tasks{i}"
-                lines.append(f"        {_call(i, starts[i], begin, end)}")
+                lines.append(f"        {_call(i, begin, end)}")
             case "rows":
-                lines.append(f"        {_call(i, starts[i], 'first', 'last')}")
+                lines.append(f"        {_call(i, 'first', 'last')}")
     kinds = (kind for call in calls for _, kind in _parts_of(call))
     return Kernel(
         "\n".join(lines) + "\n",
-        ("bytes", *kinds),
+        ("bytes", dtypes.i64, *kinds),
         len(ints),
         globals={"least": least},
         entry="streamed",
@@ -92,8 +100,37 @@ def stream_kernel(calls: Sequence[CalledKernel], streamed: int, shape: TileShape
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What the caller is told of the tables of what it calls. `ints`: of each where its tables
+    begin in scratch, in words, how long they are, and which word is the address of its epilogue's;
+    then how many of `places` are words for SCRATCH, and for those and each value up to it."""
+
+    ints: tuple[int, ...]
+    places: tuple[int, ...]
+
+    @classmethod
+    def of(cls, calls: Sequence[CalledKernel], streamed: int) -> Tables:
+        ints: list[int] = []
+        found: list[list[int]] = [[] for _ in range(1 + streamed)]
+        start = 0
+        for call in calls:
+            ints += [start, len(call.buffers)]
+            if call.epilogue_buffers:
+                late = call.buffers.index(EPILOGUE_BUFFERS)
+                ints += [len(call.epilogue_buffers), start + late]
+            for word, entry in enumerate((*call.buffers, *call.epilogue_buffers), start):
+                if entry == SCRATCH:
+                    found[0].append(word)
+                elif isinstance(entry, int):
+                    found[1 + entry].append(word)
+            start += len(call.buffers) + len(call.epilogue_buffers)
+        ends = accumulate(map(len, found))
+        return cls((*ints, *ends), tuple(chain.from_iterable(found)))
+
+
 def buffers_of(calls: Sequence[CalledKernel]) -> list[Operand]:
-    """The operands of the kernel behind scratch."""
+    """The operands of the kernel behind scratch and the places."""
     return [CalledPart(i, part) for i, call in enumerate(calls) for part, _ in _parts_of(call)]
 
 
@@ -106,49 +143,37 @@ def _parts_of(call: CalledKernel) -> Sequence[tuple[CalledPart.Name, DType]]:
     return _PARTS if call.epilogue_buffers else _PARTS[:-1]
 
 
-def _table_starts(calls: Sequence[CalledKernel]) -> list[int]:
-    """Where in scratch the tables of each call begin, in words: that of its epilogue is behind its
-    own."""
-    return [table_bytes(calls[:i]) // WORD for i in range(len(calls))]
+def _ints_of(call: CalledKernel) -> Sequence[str]:
+    return ("table", "buffers_of", "late_of", "late_word")[: 4 if call.epilogue_buffers else 2]
 
 
-def _table_lines(calls: Sequence[CalledKernel], starts: Sequence[int]) -> list[str]:
-    """Copies the tables that the driver wrote; with the addresses that stay."""
-    lines: list[str] = []
-    for i, (call, start) in enumerate(zip(calls, starts)):
-        values = {SCRATCH: "base + free"}
-        values[EPILOGUE_BUFFERS] = f"base + {WORD * (start + len(call.buffers))}"
-        word = start
-        for name, entries in call.tables:
-            for j, entry in enumerate(entries):
-                value = values[entry] if isinstance(entry, str) else f"{name}{i}[{j}]"
-                if not isinstance(entry, int):
-                    lines.append(f"    words[{word}] = {value}")
-                word += 1
+def _table_lines(i: int, call: CalledKernel) -> list[str]:
+    """Copies the tables that the driver wrote; that of an epilogue stands behind its caller's."""
+    lines = [
+        f"    for j in range(buffers_of{i}):",
+        f"        words[table{i} + j] = buffers{i}[j]",
+    ]
+    if call.epilogue_buffers:
+        lines += [
+            f"    late{i} = table{i} + buffers_of{i}",
+            f"    for j in range(late_of{i}):",
+            f"        words[late{i} + j] = epilogue_buffers{i}[j]",
+            f"    words[late_word{i}] = base + {WORD} * late{i}",
+        ]
     return lines
 
 
-def _place_lines(calls: Sequence[CalledKernel], starts: Sequence[int]) -> list[str]:
-    """Writes where row 0 of each value would be."""
-    return [
-        f"        words[{word}] = base + place{entry} - first * row_bytes{entry}"
-        for call, start in zip(calls, starts)
-        for word, entry in enumerate((*call.buffers, *call.epilogue_buffers), start)
-        if isinstance(entry, int)
-    ]
+def _call(i: int, begin: str, end: str) -> str:
+    return f"call_kernel(function{i}, offset(scratch, {WORD} * table{i}), ints{i}, {begin}, {end})"
 
 
-def _call(i: int, start: int, begin: str, end: str) -> str:
-    return f"call_kernel(function{i}, offset(scratch, {WORD * start}), ints{i}, {begin}, {end})"
-
-
-def _product_lines(i: int, start: int, shape: TileShape) -> list[str]:
+def _product_lines(i: int, shape: TileShape) -> list[str]:
     """The tasks of a block of rows follow each other in each block of columns."""
     return [
         "        panel = 0",
         f"        while panel < panels{i}:",
         f"            width = least(panels{i} - panel, {shape.block_columns // shape.columns})",
         f"            task = blocks * (entry * panels{i} + panel) + block * width",
-        f"            {_call(i, start, 'task', 'task + width')}",
+        f"            {_call(i, 'task', 'task + width')}",
         "            panel += width",
     ]

@@ -14,6 +14,8 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from flowc.codegen.cpu.blocked import WANTED_TASKS
 from flowc.codegen.cpu.contractions.cluster import contraction_launches
 from flowc.codegen.cpu.contractions.launching import (
@@ -24,6 +26,7 @@ from flowc.codegen.cpu.contractions.launching import (
 from flowc.codegen.cpu.contractions.stream_source import (
     CalledKernel,
     Entry,
+    Tables,
     Walked,
     buffers_of,
     stream_kernel,
@@ -117,10 +120,11 @@ def _stream_launch(
     seen: dict[Value, Operand] = dict(zip(chain[-1].outputs, node.outputs, strict=True))
     seen |= dict.fromkeys(values, STREAMED)
     units = blocked.entries * blocked.blocks
+    tables = Tables.of(called, len(values))
     return Launch(
         stream_kernel(called, len(values), target.tile_shape(values[0].type.dtype)),
-        (SCRATCH, *buffers_of(called)),
-        (*ints, *tasks),
+        (SCRATCH, np.array(tables.places, np.int64), *buffers_of(called)),
+        (*ints, *tasks, *tables.ints),
         units,
         tasks_worth_a_thread(chain[0], units),
         scratch=places[-1] + reduce(maximum, (x.scratch for x in calls)),
