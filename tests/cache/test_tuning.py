@@ -84,10 +84,10 @@ def test_each_kind_is_measured_once_and_kept(
     c = network((3, 32), (3, 32), (1, 32), (1, 48))
     clock = Clock(monkeypatch, lambda i: 1.0 if i else 2.0)  # the second of each
     assert chosen(c, tmp_path) == ["direct"] * 4
-    # Direct, three tiles, and lines; pixels where they stand, and gathered.
-    assert clock.counts == [5, 2, 2]
+    # Direct, tiles of 2 x 2, and lines; pixels where they stand, and gathered.
+    assert clock.counts == [3, 2, 2]
     assert chosen(network((3, 32), (1, 48)), tmp_path) == ["direct"] * 2
-    assert clock.counts == [5, 2, 2]
+    assert clock.counts == [3, 2, 2]
     assert entries(c, tmp_path) == ["conv"] * 4
 
 
