@@ -27,6 +27,7 @@ import numpy as np
 FAMILIES = 2  # that use a kernel, at least
 TARGETS = ("x86-64-v3", "x86-64-v4")
 Found = dict[str, list[str]]  # the kernels of clusters, by their texts
+BY_HAND = "by hand"  # in the place of a text: the kernels that are no loops of a cluster's own
 
 
 def main() -> None:
@@ -40,11 +41,12 @@ def main() -> None:
         return
     cases = sorted(p.parent for p in options.cases.glob("*/case.json"))
     found = {case.name: _of_case(case, options.keep) for case in cases}
+    by_hand = {key for clusters in found.values() for key in clusters.pop(BY_HAND, ())}
     from flowc.cache.recorded_clusters import RECORDED
 
     kinds = {case.name: json.loads((case / "case.json").read_text())["kind"] for case in cases}
     own = {name for name, kind in kinds.items() if kind == "models"}
-    texts = chosen(found, wanted_kernels(found, own))
+    texts = chosen(found, by_hand | wanted_kernels(found, own))
     RECORDED.write_text("\n\n".join(texts) + "\n")
     print(f"{len(found)} cases, {len(texts)} clusters: {RECORDED}")
 
@@ -90,7 +92,8 @@ def clusters_of(case: Path) -> Found:
     def noted(c: Computation, *_: Any, **__: Any) -> Any:
         program.launches_of = make
         nodes = [n for top in c.nodes for n in nodes_within(top) if n.op.name == "cluster"]
-        used = {k for name in TARGETS for k in kernels_of(c, target_named(name))}
+        made = {k: x for t in TARGETS for k, x in kernels_of(c, target_named(t)).items()}
+        used = made.keys()
         for node in nodes:
             try:
                 text = text_of(node)
@@ -102,6 +105,7 @@ def clusters_of(case: Path) -> Found:
                 continue
             found[text] = sorted(keys & used)
         given = set().union(*found.values())
+        found[BY_HAND] = sorted(key for key in given if made[key].nest is None)
         print(f"{case.name}: {len(given)} of {len(used)} kernels", file=sys.stderr)
         raise _Stopped
 
@@ -123,7 +127,7 @@ def family(case: str) -> str:
 
 def wanted_kernels(found: Mapping[str, Found], models: Collection[str]) -> set[str]:
     """Those that several families use, those of cases that are no `models` of somebody, and those
-    that are written by hand."""
+    of clusters of kind `native`."""
     users: dict[str, set[str]] = defaultdict(set)
     wanted: set[str] = set()
     for case, clusters in found.items():
