@@ -12,12 +12,16 @@ from tensor_types import tensor_type
 from flowc import dtypes
 from flowc.cache.disk import DiskCache
 from flowc.cache.store import KernelCache
+from flowc.codegen.cpu.contractions.cluster import contraction_launches, epilogue_forms
+from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
+from flowc.ir.computation import Node
 from flowc.ir.dims import symbol
 from flowc.ir.program_spec import spec_of
 from flowc.options import Options
+from flowc.passes.pipeline import run_passes
 from flowc.run.executable import Executable
 
 K = 6
@@ -131,3 +135,23 @@ def test_what_the_product_reads_may_be_read_beside_it() -> None:
     y, plain = Executable(program, 1).run((given,))
     np.testing.assert_allclose(y, (plain + 1) * given, rtol=1e-5, atol=1e-5)
     assert np.abs(y).max() > 1
+
+
+def test_a_layer_tells_both_forms_of_what_follows_it() -> None:
+    """Libraries have that for few columns and that for many, whichever their layers have."""
+    target = cpu_target("x86-64-v4")
+
+    def cluster(columns: int) -> Node:
+        b = Builder()
+        x = b.parameter("x", tensor_type(dtypes.f32, (50, 40)))
+        weights, bias = np.ones((40, columns), np.float32), np.ones(columns, np.float32)
+        y = b.sigmoid(b.add(b.mat_mul(x, b.const(weights)), b.const(bias)))
+        found = run_passes(b.build([y]), Options())
+        return next(node for node in found.nodes if node.op.name == "cluster")
+
+    nodes = [cluster(12), cluster(96)]
+    launches = [contraction_launches(node, target)[0] for node in nodes]
+    own = [x.epilogue.kernel.key for x in launches if x.epilogue is not None]
+    assert len(set(own)) == 2
+    for node in nodes:
+        assert [kernel.key for kernel in epilogue_forms(node, target)] == own
