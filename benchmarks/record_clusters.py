@@ -126,13 +126,12 @@ def family(case: str) -> str:
 
 
 def wanted_kernels(found: Mapping[str, Found], models: Collection[str]) -> set[str]:
-    """Those that several families use, those of cases that are no `models` of somebody, and those
-    of clusters of kind `native`."""
+    """Those that several families use, and those of cases that are no `models` of somebody."""
     users: dict[str, set[str]] = defaultdict(set)
     wanted: set[str] = set()
     for case, clusters in found.items():
-        for text, keys in clusters.items():
-            if case not in models or _kind(text) == "native":
+        for keys in clusters.values():
+            if case not in models:
                 wanted |= set(keys)
             for key in keys:
                 users[key].add(family(case))

@@ -64,6 +64,9 @@ def test_which_products_have_few_columns() -> None:
     found = [n for n in range(40) if is_product_of_few_columns(shape, n, 512)]
     assert found == [*range(1, 12), *range(17, 23)]
     assert not is_product_of_few_columns(shape, 2, 64)  # to add up the lanes would take longest
+    most = shape.depth * shape.lanes  # longer chains would round worse than those of other products
+    assert is_product_of_few_columns(shape, 10, most)
+    assert not is_product_of_few_columns(shape, 10, most + 1)
     assert not is_product_of_few_columns(shape, symbol("n"), 512)
     assert not is_product_of_few_columns(shape, 2, symbol("k"))
 

@@ -111,6 +111,7 @@ class Tables:
 
     @classmethod
     def of(cls, calls: Sequence[CalledKernel], streamed: int) -> Tables:
+        """Those of `calls`, with so many streamed values between them."""
         ints: list[int] = []
         found: list[list[int]] = [[] for _ in range(1 + streamed)]
         start = 0

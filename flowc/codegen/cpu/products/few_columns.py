@@ -7,7 +7,8 @@ have lanes, of which few are wanted here; these compute none in vain, as long as
 is so long that adding up the lanes at its end counts for little.
 
 Invariant: an element of C is the sum of `lanes` chains of multiply-adds, in the order of the inner
-dimension; a row of C depends on that row of A alone, whatever rows are beside it.
+dimension, none longer than those of other products (`shape.depth`); a row of C depends on that row
+of A alone, whatever rows are beside it.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def is_product_of_few_columns(shape: TileShape, n: Dim, k: Dim) -> bool:
     if not (isinstance(n, int) and isinstance(k, int)) or shape.lanes == 1:
         return False
     computed = -(-n // shape.lanes) * shape.lanes
-    is_deep = k >= DEEP * shape.lanes and n > 0
+    is_deep = DEEP * shape.lanes <= k <= shape.depth * shape.lanes and n > 0
     return is_deep and computed <= 2 * shape.lanes and n * (1 + LANE_SUM / k) <= SPARED * computed
 
 
