@@ -118,7 +118,7 @@ library: $(INSTALLED) ## compile the kernels that models have in common, for thi
 	$(BIN)/python -c 'from flowc.cache.library_making import main; main()'
 
 wheels: library ## wheels of flowc and of flowc-runtime, which needs NumPy alone
-	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime
+	HATCH_BUILD_NO_HOOKS=true $(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime
 
 tag: ## tag the commit with the version that CHANGELOG.md calls released; nothing is pushed
 	@version=$$(sed -n 's/^FLOWC_VERSION = "\(.*\)"/\1/p' flowc/version.py); \

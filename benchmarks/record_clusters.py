@@ -1,11 +1,12 @@
 """Records the clusters whose kernels the package's library has: `record_clusters.py CASES`, where
 CASES is the folder that `peers/prepare.py` filled.
 
-Out: `flowc/cache/recorded_clusters.txt`. Of each case its program is made up to its kernels, for
-both levels that there are libraries for. Wanted are kernels that models of two families use, at
-least; those of networks and layers that are everybody's (`peers/networks.py`, `peers/layers.py`);
-and those that are written by hand, which no model has for itself. Each is had by the smallest
-cluster that gives it.
+Out: `flowc/cache/common_clusters.txt` and `other_clusters.txt`. Of each case its program is made up
+to its kernels, for both levels that there are libraries for. Common are kernels that networks of
+two families use, at least, and those of perceptrons and recurrent networks. Wanted are these, the
+kernels of other networks and of layers that are everybody's (`peers/networks.py`,
+`peers/layers.py`), and those that are written by hand, which no model has for itself. Each is had
+by the smallest cluster that gives it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-FAMILIES = 2  # that use a kernel, at least
+FAMILIES = 2  # that use a common kernel, at least
+PATTERNS = ("mlp", "lstm", "gru")  # small networks, which compile for longer than they run
 TARGETS = ("x86-64-v3", "x86-64-v4")
 Found = dict[str, list[str]]  # the kernels of clusters, by their texts
 BY_HAND = "by hand"  # in the place of a text: the kernels that are no loops of a cluster's own
@@ -45,10 +47,14 @@ def main() -> None:
     from flowc.cache.recorded_clusters import RECORDED
 
     kinds = {case.name: json.loads((case / "case.json").read_text())["kind"] for case in cases}
-    own = {name for name, kind in kinds.items() if kind == "models"}
-    texts = chosen(found, by_hand | wanted_kernels(found, own))
-    RECORDED.write_text("\n\n".join(texts) + "\n")
-    print(f"{len(found)} cases, {len(texts)} clusters: {RECORDED}")
+    common = common_kernels({n: c for n, c in found.items() if kinds[n] in ("models", "networks")})
+    others = {key for n in found if kinds[n] != "models" for key in kernels_in(found[n])}
+    first = chosen(found, common)
+    given = {key for clusters in found.values() for t in first for key in clusters.get(t, ())}
+    rest = chosen(found, (by_hand | others) - given)
+    for path, texts in zip(RECORDED, (first, rest)):
+        path.write_text("\n\n".join(texts) + "\n")
+        print(f"{len(found)} cases, {len(texts)} clusters: {path}")
 
 
 def _of_case(case: Path, keep: Path | None) -> Found:
@@ -125,17 +131,19 @@ def family(case: str) -> str:
     return word.rstrip("0123456789")[:8]
 
 
-def wanted_kernels(found: Mapping[str, Found], models: Collection[str]) -> set[str]:
-    """Those that several families use, and those of cases that are no `models` of somebody."""
+def kernels_in(clusters: Found) -> set[str]:
+    """All kernels of a case."""
+    return {key for keys in clusters.values() for key in keys}
+
+
+def common_kernels(found: Mapping[str, Found]) -> set[str]:
+    """Those that several families use, and those of networks that are their families' pattern."""
     users: dict[str, set[str]] = defaultdict(set)
-    wanted: set[str] = set()
     for case, clusters in found.items():
-        for keys in clusters.values():
-            if case not in models:
-                wanted |= set(keys)
-            for key in keys:
-                users[key].add(family(case))
-    return wanted | {key for key, families in users.items() if len(families) >= FAMILIES}
+        for key in kernels_in(clusters):
+            users[key].add(family(case))
+    known = {key for case in found if family(case) in PATTERNS for key in kernels_in(found[case])}
+    return known | {key for key, families in users.items() if len(families) >= FAMILIES}
 
 
 def chosen(found: Mapping[str, Found], wanted: Collection[str]) -> list[str]:

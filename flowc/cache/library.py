@@ -98,6 +98,11 @@ def path_of(library: str) -> Path:
     return FOLDER / f"{library}.kernels"
 
 
+def is_current(path: Path) -> bool:
+    """Whether a file is a library that this flowc made and can use."""
+    return _opened(path) is not None
+
+
 @cache
 def _opened(path: Path) -> KernelLibrary | None:
     """The library of a file, where it is there and made by what is there now. It stays open."""

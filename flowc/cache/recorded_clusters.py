@@ -1,14 +1,14 @@
 """The clusters whose kernels a library has: those that models of several families have in common.
 
-In: `recorded_clusters.txt`, texts of Computations of one cluster each. Out: their kernels. A
-cluster is of any target; constants that it reads have a type alone, as kernels are told where
-weights are, not what they are. `benchmarks/record_clusters.py` writes the texts.
+In: `common_clusters.txt` and `other_clusters.txt`, texts of Computations of one cluster each. Out:
+their kernels. A cluster is of any target; constants that it reads have a type alone, as kernels
+are told where weights are, not what they are. `benchmarks/record_clusters.py` writes the texts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,15 +22,21 @@ from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.text.form import parse_computation, print_computation
 from flowc.ir.types import parse_type
 
-RECORDED = Path(__file__).with_name("recorded_clusters.txt")
+COMMON = Path(__file__).with_name("common_clusters.txt")  # a third, with half of what is asked for
+RECORDED = (COMMON, Path(__file__).with_name("other_clusters.txt"))
 _WEIGHTS = re.compile(r"weights<(\d+)>\} : (\S+)")
 _COMMENT = re.compile(r"  # .*")
 
 
-def recorded_clusters(path: Path) -> Iterator[Computation]:
-    """The Computations of a file. Raises `ValueError` for a text that cannot be read."""
-    for text in path.read_text().strip().split("\n\n"):
-        yield cluster_of(text)
+def recorded_texts(paths: Iterable[Path]) -> Iterator[str]:
+    """The texts of files."""
+    for path in paths:
+        yield from path.read_text().strip().split("\n\n")
+
+
+def recorded_clusters(paths: Iterable[Path]) -> Iterator[Computation]:
+    """The Computations of files. Raises `ValueError` for a text that cannot be read."""
+    return map(cluster_of, recorded_texts(paths))
 
 
 def cluster_of(text: str) -> Computation:

@@ -22,7 +22,13 @@ from flowc import compiler
 from flowc.cache import library, library_making
 from flowc.cache.disk import DiskCache
 from flowc.cache.library import contents_of, path_of, ready_made, write_library
-from flowc.cache.recorded_clusters import RECORDED, cluster_of, kernels_of, text_of
+from flowc.cache.recorded_clusters import (
+    RECORDED,
+    cluster_of,
+    kernels_of,
+    recorded_texts,
+    text_of,
+)
 from flowc.cache.store import KernelCache
 from flowc.cli.entry import run_command_line
 from flowc.codegen.cpu.target import LIBRARY_LEVELS, CpuTarget, cpu_target
@@ -63,7 +69,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("libraries")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(library, "FOLDER", folder)
-        same, *others = library_making.write(TARGET, map(cluster_of, lone_texts())).values()
+        same, *others = library_making.write(TARGET, map(cluster_of, lone_texts()), folder).values()
     assert same > 1 and not any(others)
     return folder
 
@@ -302,7 +308,7 @@ def test_what_depends_on_the_processor_is_for_that_alone(folder: Path) -> None:
     b = Builder()
     c = b.build([b.max(b.parameter("x", tensor_type("f32", (900, 5))), np.int32([1]))])
     texts = [text_of(node) for node in clusters(run_passes(c, Options(target=TARGET)))]
-    counts = library_making.write(TARGET, map(cluster_of, texts))
+    counts = library_making.write(TARGET, map(cluster_of, texts), folder)
     assert list(counts.values()) == [1, 1, 1]  # what every program has, and the kernel
     (kernel,) = kernels_of(cluster_of(texts[0]), target_named(TARGET))
     level = cpu_target(TARGET)
@@ -318,7 +324,7 @@ def test_what_depends_on_the_processor_is_for_that_alone(folder: Path) -> None:
 
 def test_recorded_clusters_are_current() -> None:
     """Each is read, is what its types say, and gives kernels; none is there twice."""
-    texts = RECORDED.read_text().strip().split("\n\n")
+    texts = list(recorded_texts(RECORDED))
     assert len(texts) == len(set(texts)) > 100
     found: set[str] = set()
     for text in texts:
@@ -342,7 +348,7 @@ def test_the_cache_is_filled_by_command(
     monkeypatch.setenv("FLOWC_CACHE_DIR", str(tmp_path / "cache"))
     few = tmp_path / "few.txt"
     few.write_text("\n\n".join(lone_texts()))
-    monkeypatch.setattr(library_making, "RECORDED", few)
+    monkeypatch.setattr(library_making, "RECORDED", [few])
     assert run_command_line(["cache", "--fill", "--json"]) == 0
     first = json.loads(capsys.readouterr().out)["entries"]
     assert first > len(compiled) > 1  # routines have entries of their own
@@ -356,7 +362,7 @@ def test_the_command_that_makes_libraries(
 ) -> None:
     few = folder / "few.txt"
     few.write_text("\n\n".join(lone_texts()[:1]))
-    monkeypatch.setattr(library_making, "RECORDED", few)
+    monkeypatch.setattr(library_making, "RECORDED", [few])
     library_making.main([TARGET])
     assert f"{TARGET}.kernels: " in capsys.readouterr().out
     assert ready_made("pool and arena", [TARGET]) is not None
