@@ -15,7 +15,7 @@ Invariant: every element of the results is written once, by the worker whose ran
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -44,6 +44,7 @@ from flowc.codegen.kernels.fills import FilledPart, between, emit_fills, fills_o
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import (
     Index,
+    IndexSum,
     Name,
     statements_within,
 )
@@ -229,8 +230,10 @@ class _Pointwise:
             if self.tile_columns != inner:
                 outer.append(ceildiv(inner, self.tile_columns))
             inner = self.tile_columns * rows
+        # How many tiles there are is no part of the code: each is work enough for a division.
+        size = nest.size if self.tiled is None else nest.own_parameter
         with nest.loop("p", int_name("begin"), int_name("end")):
-            split_flat(c, outer, "i")
+            split_flat(c, outer, "i", size)
             self._nest(0, [])
         share = self.choices.grain(cost, inner)
         return c.launch(target, outputs, product(outer), share, self.scratch, self.node)
@@ -432,17 +435,23 @@ class _Pointwise:
         if block == columns:
             return int_number(0), nest.size(columns)
         assert isinstance(block, int)
-        first = nest.named("beginning", int_sum((block, f"i{self.last}")))
-        end = nest.declare("ending", int_sum("beginning", block))
+        width = nest.own_parameter(block).name
+        first = nest.named("beginning", IndexSum(((1, (width, f"i{self.last}")),)))
+        end = nest.declare("ending", int_sum("beginning", width))
         nest.assign("ending", int_op("smaller", end, nest.size(columns)))
         return first, end
 
 
-def split_flat(c: ClusterLowering, extents: Sequence[Dim], prefix: str) -> None:
+def split_flat(
+    c: ClusterLowering,
+    extents: Sequence[Dim],
+    prefix: str,
+    size_of: Callable[[Dim], Index] | None = None,
+) -> None:
     """Locals for the indices of the outer loops, from their flat position `p`."""
     nest, rest = c.nest, int_name("p")
     for d in range(len(extents) - 1, 0, -1):
-        size = nest.size(extents[d])
+        size = (size_of or nest.size)(extents[d])
         above = nest.named(f"r{d}", int_op("idiv", rest, size))
         nest.named(f"{prefix}{d}", int_op("rest", rest, above, size))
         rest = above

@@ -355,6 +355,23 @@ def test_concatenations_of_pixels_share_a_kernel_whatever_the_size_of_the_image(
         np.testing.assert_array_equal(found, expected)
 
 
+def test_transpositions_share_a_kernel_whatever_blocks_of_tiles_they_are_split_into() -> None:
+    """As the activations of convolutions do whose images have their channels first."""
+    b = Builder()
+    results, fed, rng = [], [], np.random.default_rng(6)
+    for rows, columns in ((43264, 64), (10816, 192)):
+        fed.append(rng.normal(size=(rows, columns)).astype(np.float32))
+        x = b.parameter(f"x{rows}", tensor_type(dtypes.f32, (rows, columns)))
+        results.append(b.relu(b.transpose(x, np.array([1, 0]))))
+    c = b.build(results)
+    names = [p.attrs["name"] for p in c.parameters]
+    program, kernels = _compiled(c, (names, ["y", "z"]), _cache())
+    (kernel,) = kernels.values()
+    assert "beginning = " in kernel.source
+    for found, expected in zip(Executable(program, 1).run(fed), reference_results(c, fed)):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_functions_that_call_other_routines_have_other_keys() -> None:
     """A library has the functions of kernels by their keys: of two that call routines by one name,
     each finds its own."""
