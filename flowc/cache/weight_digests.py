@@ -8,7 +8,6 @@ digest is noted with the file's identity, and a file that has not changed since 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from flowc.files.identity import identity
 from flowc.files.json_store import Notes
 from flowc.files.plain_file import FileMemory
 from flowc.ir.types import is_repeated
+from flowc_runtime.machine import usable_cores
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -84,7 +84,7 @@ class WeightDigests:
         if self._threads is None:
             from flowc.codegen.worker_threads import WorkerThreads
 
-            self._threads = WorkerThreads(os.cpu_count() or 1, "flowc-digest")
+            self._threads = WorkerThreads(usable_cores(), "flowc-digest")
         return self._threads.submit(array_digest, array)
 
 

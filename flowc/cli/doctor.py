@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from collections.abc import Iterator
@@ -33,13 +32,13 @@ def doctor_command() -> int:
 
 
 def _platform() -> Iterator[Finding]:
-    from flowc_runtime.machine import memory_of_machine
+    from flowc_runtime.machine import memory_of_machine, usable_cores
 
     machine, system = platform.machine(), platform.system()
     yield True, "flowc", f"{FLOWC_VERSION}, Python {platform.python_version()} at {sys.executable}"
     fits = (system, machine) == ("Linux", "x86_64")
     yield fits, "machine", f"{system} {machine}" + ("" if fits else ": only Linux x86_64 is tested")
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     yield True, "cores", f"{cores}; {memory_of_machine() / (1 << 30):.1f} GiB of memory"
 
 

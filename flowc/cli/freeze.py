@@ -52,15 +52,15 @@ def freeze_command(
     from flowc.cli.changed_models import check_free, names, say
     from flowc.cli.models import load_model
     from flowc.errors import UnknownNameError, did_you_mean
-    from flowc.extract.interface import choose_interface
+    from flowc.extract.interface import choose_ends
     from flowc.tools.freeze_graph import frozen_graph_def
     from flowc.tools.model_file import read_model_file, write_message
 
     check_free(Path(model), Path(out), force)
     graph = load_model(model, (checkpoint, tags, signature, allow_links), allow)
-    chosen = choose_interface(graph, None, names(outputs) or None, signature)
-    ends = list(dict.fromkeys([*(f.tensor.op.name for f in chosen.fetches)]))
-    ends += [op.name for op in chosen.targets]
+    fetches, targets, source = choose_ends(graph, names(outputs) or None)
+    ends = list(dict.fromkeys(f.tensor.op.name for f in fetches))
+    ends += [op.name for op in targets]
     graph_def = read_model_file(Path(model), tags, allow_links).graph_def
     if clear_devices:
         for node in graph_def.node:
@@ -74,9 +74,10 @@ def freeze_command(
             )
     frozen = frozen_graph_def(graph, graph_def, ends, inits, None, kept)
     before = {node.name: node.op for node in graph_def.node}
-    variables = [n.name for n in frozen.node if n.op == "Const" and before[n.name] != "Const"]
+    constants = [n.name for n in frozen.node if n.op == "Const"]
+    variables = [name for name in constants if before.get(name, "Const") != "Const"]
     notes = [
-        f"outputs, {'given' if outputs else f'from the {chosen.fetches_from}'}: {', '.join(ends)}",
+        f"outputs, {'given' if outputs else f'from the {source}'}: {', '.join(ends)}",
         f"froze {len(variables)} variables"
         + (": " + ", ".join(variables[:5]) + ", ..." * (len(variables) > 5)) * bool(variables),
         f"kept {len(frozen.node)} of {len(before)} nodes",

@@ -6,7 +6,6 @@ lines for people. Invariant: shares of all rows and of what is left add up to th
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,8 +23,9 @@ def measured_kernels(
 ) -> dict[str, Any]:
     """`peaks`: those of the target that were measured before, by threads."""
     from flowc.codegen.targets import processor_peaks
+    from flowc_runtime.machine import usable_cores
 
-    count = threads or len(os.sched_getaffinity(0))
+    count = threads or usable_cores()
     if count not in peaks:
         peaks[count] = processor_peaks(count, target)
     return _as_data(_timed(run, seconds), peaks[count])

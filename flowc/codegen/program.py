@@ -6,7 +6,6 @@ aot.py links into a library. Invariant: equal Computations, options and versions
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -55,6 +54,7 @@ from flowc.ir.program_spec import Alias, ProgramSpec, TensorSpec, VariableSpec
 from flowc.plan.plan import ALIGNMENT, Copy, Input, Needs, Plan, Step, Transfer, bytes_of
 from flowc.plan.planner import make_plan
 from flowc.plan.transfers import crossing_places, place_on_devices
+from flowc_runtime.machine import usable_cores
 
 KernelCompiler = Callable[[Kernel], tuple[bytes, ...]]
 
@@ -261,7 +261,7 @@ def compiling_threads() -> WorkerThreads:
     kernels, Numba reads the next, which takes about a third of the time that LLVM then needs. What
     ends the compilation early, as a signal does, waits for none: each ends with the kernel it is
     at."""
-    return WorkerThreads(min(max(2, os.cpu_count() or 1), MOST_THREADS), "flowc-compile")
+    return WorkerThreads(min(max(2, usable_cores()), MOST_THREADS), "flowc-compile")
 
 
 def _with_initial_values(spec: ProgramSpec, weights: _Weights) -> ProgramSpec:

@@ -245,13 +245,7 @@ def choose_interface(
         text = f"signature {name}"
         return Interface(tuple(named_apart(ins)), tuple(outs), feeds_from=text, fetches_from=text)
     given_feeds = None if feeds is None else choose_feeds(graph, feeds)
-    targets: list[Operation] = []
-    if fetches is not None:
-        names, targets = split_targets(graph, fetches)
-        out_list = choose_fetches(graph, names) if names or not targets else []
-        outs_from = "given"
-    else:
-        out_list, outs_from = default_fetches(graph, given_feeds or ())
+    out_list, targets, outs_from = choose_ends(graph, fetches, given_feeds or ())
     ends = tuple(targets)
     if given_feeds is not None:
         done = not_waited_for(
@@ -261,6 +255,20 @@ def choose_interface(
     in_list, ins_from = _needed_feeds(graph, [*(f.tensor.op for f in out_list), *targets])
     feeds_of = tuple(named_apart(in_list))
     return Interface(feeds_of, tuple(out_list), ends, feeds_from=ins_from, fetches_from=outs_from)
+
+
+def choose_ends(
+    graph: Graph, fetches: Any = None, feeds: Sequence[Feed] = ()
+) -> tuple[list[Fetch], list[Operation], str]:
+    """What is to be computed, given or chosen: tensors, operations, and where they came from.
+
+    Raises `UnknownNameError` and `UsageError`.
+    """
+    if fetches is None:
+        found, source = default_fetches(graph, feeds)
+        return found, [], source
+    names, targets = split_targets(graph, fetches)
+    return choose_fetches(graph, names) if names or not targets else [], targets, "given"
 
 
 def split_targets(graph: Graph, fetches: Any) -> tuple[list[Any], list[Operation]]:

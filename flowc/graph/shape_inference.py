@@ -136,6 +136,8 @@ class _Shapes(Builder):
                 return None
             if record.name == "const":
                 return (self.const(op.attrs["value"], op.attrs["dtype"]),)
+            if any(t.base_dtype is None for t in op.inputs):
+                return None  # behind an unknown op
             inputs = []
             for tensor in op.inputs:
                 outputs = self._emitted.get(tensor.op)

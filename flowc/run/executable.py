@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -31,7 +30,7 @@ from flowc.ir.dims import Symbol, evaluate, lone_symbol
 from flowc.run.host_steps import HostCalls, current, current_trace
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
-from flowc_runtime.machine import memory_of_machine
+from flowc_runtime.machine import memory_of_machine, usable_cores
 
 STATUS_WORDS = 8
 MOST_THREADS = 1024  # a run has memory for each, and the pool has no more
@@ -182,7 +181,7 @@ class Executable:
             program.objects, program.runtime, has_device=self.metadata.has_device
         )
         self.weights = program.weights_image()
-        wanted = threads if threads is not None else os.cpu_count() or 1
+        wanted = threads if threads is not None else usable_cores()
         self.threads = min(wanted, MOST_THREADS)
         self.max_memory = memory_of_machine()
         self.calls = HostCalls(self.metadata.calls) if self.metadata.calls else None

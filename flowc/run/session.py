@@ -7,7 +7,6 @@ where shapes vary, one program comes to serve them all (`shape_specialization.py
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -35,6 +34,7 @@ from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import time_left, traced_by
 from flowc.run.remembered_calls import form_of_array, form_of_fetches
 from flowc.run.state import RunSettings, RunState
+from flowc_runtime.machine import usable_cores
 
 if TYPE_CHECKING:
     from flowc.run.partial_runs import PartialRuns
@@ -123,7 +123,7 @@ class Session:
         state = self._state.with_new_streams() if has_new_streams else self._state
         threads = self._threads
         if calls > 1:
-            threads = max(1, (threads or os.cpu_count() or 1) // calls)
+            threads = max(1, (threads or usable_cores()) // calls)
         found = self._beside(graph, self._options, state, threads)
         found._dispatcher.programs.reads_images_first = True
         return found._run_into

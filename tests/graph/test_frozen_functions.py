@@ -141,3 +141,48 @@ def test_functions_get_values_in_place_of_handles() -> None:
 def test_a_function_that_writes_is_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"'set' \(AssignVariableOp\) takes the handle"):
         frozen("written")
+
+
+GATHERED = (
+    "versions { producer: 2474 } library {"
+    + function(
+        "pick", "x h", "y=picked:output:0",
+        node("index", "Cast", "x", FLOAT % "SrcT"
+             + 'attr { key: "DstT" value { type: DT_INT32 } }')
+        + node("picked", "ResourceGather", "h index:y:0", READ
+               + 'attr { key: "Tindices" value { type: DT_INT32 } }'),
+    )
+    + "} "
+    + node("x", "Placeholder", "", READ + SCALAR).replace("node_def", "node")
+)  # fmt: skip
+
+
+def test_what_gathers_from_a_variable_gathers_from_its_value() -> None:
+    """In the graph with TensorFlow's nodes, and in functions, where TensorFlow leaves it."""
+    rows = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.import_graph_def(text_format.Parse(GATHERED, GraphDef()), name="")
+        v = tf.get_variable("v", initializer=rows, use_resource=True)
+        ids = tf.placeholder_with_default(np.int32([[2], [0], [1], [2]]), [4, 1], "ids")
+        with tf.control_dependencies([ids]):
+            whole = tf.nn.embedding_lookup(v, ids)
+        batch = tf.raw_ops.ResourceGather(
+            resource=v.handle, indices=ids, dtype=tf.float32, batch_dims=1, name="batch"
+        )
+        tf.constant(0, name="batch/axis")  # whose name is taken
+        points = tf.gather_nd(v, ids)
+        names = [t.op.name for t in (whole, batch, points)]
+        session.run(v.initializer)
+        graph_def = graph.as_graph_def()
+        called = node("called", "StatefulPartitionedCall", "x v", call("pick", "FLOAT", "RESOURCE"))
+        text_format.Merge(called.replace("node_def", "node"), graph_def)
+        names.append("called")
+        expected = [*session.run([f"{n}:0" for n in names[:3]]), rows[3]]
+        found = convert_variables_to_constants(session, graph_def, [*names, "batch/axis"])
+    assert "VarHandleOp" not in {n.op for n in found.node}
+    ops = {n.name: n for n in found.node}
+    assert [ops[n].op for n in ("batch", "batch/axis_")] == ["GatherV2", "Const"]
+    with tf.Graph().as_default(), tf.Session() as other:
+        tf.import_graph_def(found, name="")
+        for one, two in zip(other.run([f"{n}:0" for n in names], {"x:0": 3.0}), expected):
+            np.testing.assert_array_equal(one, two)

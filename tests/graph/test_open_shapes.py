@@ -5,6 +5,7 @@ known then is true."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,3 +121,22 @@ def test_a_program_for_all_sizes_looks_at_sizes_that_must_be_certain_numbers() -
         )
         with pytest.raises(tf.errors.InvalidArgumentError, match="seed must have shape"):
             session.run(drawn, {seed: [1, 2, 3]})
+
+
+def test_sizes_that_an_unknown_op_computes_are_unknown(tmp_path: Path) -> None:
+    """Its outputs have a rank that an attr states, and no dtype."""
+    found = tf.GraphDef()
+    node = found.node.add(name="unknown", op="OpOfNobody")
+    node.attr["_output_shapes"].list.shape.add().dim.add(size=3)
+    with tf.Graph().as_default() as graph:
+        for name, value in (("start", 0), ("delta", 1), ("axes", [0])):
+            tf.constant(value, tf.int64, name=name)
+    found.node.extend(graph.as_graph_def().node)
+    largest = found.node.add(name="largest", op="Max", input=["unknown", "axes"])
+    range_ = found.node.add(name="range", op="Range", input=["start", "largest", "delta"])
+    for node, attrs in ((largest, ("T", "Tidx")), (range_, ("Tidx",))):
+        for attr in attrs:
+            node.attr[attr].type = tf.int64.as_datatype_enum
+    (tmp_path / "graph.pb").write_bytes(found.SerializeToString())
+    loaded = tf.load_graph(tmp_path / "graph.pb")
+    assert loaded.get_tensor_by_name("range:0").shape.as_list() == [None]

@@ -13,8 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_types import tensor_type
 
 import flowc as tf
+from flowc.compiler import compile_computation
+from flowc.ir.builder import Builder
+from flowc.ir.program_spec import spec_of
+from flowc.options import Options
+from flowc.run.executable import MOST_THREADS, Executable
 
 MUCH = "FLOWC_FUZZ" in os.environ
 THREADS, RUNS = (16, 10_000) if MUCH else (8, 1_000)
@@ -35,6 +41,20 @@ def built() -> tuple[tf.Graph, Any, Any]:
         x = tf.placeholder(tf.float32, [None], "x")
         y = tf.nn.softmax(tf.cumsum(tf.sin(x)) * 0.1)
     return graph, x, y
+
+
+def test_a_program_has_a_thread_for_each_core_that_its_process_may_use() -> None:
+    """As a library has: threads that share a core wait for each other."""
+    b = Builder()
+    c = b.build([b.exp(b.parameter("x", tensor_type("f32", (4,))))])
+    program = compile_computation(c, Options(), spec_of(c, ["x"], ["y"]))
+    cores = os.sched_getaffinity(0)
+    assert Executable(program).threads == min(len(cores), MOST_THREADS)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        assert Executable(program).threads == 1 and Executable(program, 2).threads == 2
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def test_fuzz_threads_of_one_session_get_the_same_bits() -> None:

@@ -130,6 +130,21 @@ def test_a_saved_model(
     assert code == 0 and "froze 1 variables: v" in words and "signature serving_default" in words
 
 
+def test_freezing_needs_no_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a placeholder that outputs need, and whose shape nobody gave."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        given = tf.placeholder(tf.float32, name="given")
+        v = tf.get_variable("v", initializer=np.float32(2), use_resource=True)
+        tf.multiply(given, v, name="product")
+        session.run(v.initializer)
+        tf.train.Saver().save(session, str(tmp_path / "model"))
+    meta, out = str(tmp_path / "model.meta"), str(tmp_path / "frozen.pb")
+    code, words = said(capsys, "freeze", meta, "--outputs", "product", "-o", out)
+    assert code == 0 and "froze 1 variables: v" in words, words
+    with tf.Session(graph=tf.load_graph(out)) as session:
+        assert session.run("product:0", {"given:0": 1.5}) == 3.0
+
+
 def test_a_custom_op_is_let_through(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "custom.meta"
     code, words = said(

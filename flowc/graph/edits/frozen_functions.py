@@ -13,6 +13,9 @@ from typing import Any
 from flowc.errors import UnsupportedError
 
 READ = "ReadVariableOp"
+# What reads elements alone, and what reads them of a value.
+GATHERS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd"}
+INT32 = 3  # the number of the dtype
 # What passes a handle on.
 PASSING = frozenset({"Identity", "Enter", "Switch", "Merge", "Exit", "NextIteration", "RefEnter"})
 # What calls functions: the attrs that name them, the one with the dtypes of arguments, and which
@@ -56,9 +59,22 @@ class FrozenFunctions:
         self._names: dict[tuple[str, tuple[int | None, ...]], str] = {}
         self.made: list[Any] = []
 
-    def take_values(self, node: Any, handles: Mapping[str, str], kinds: Mapping[str, int]) -> None:
-        """Changes a node that takes handles. `kinds`: variable -> the number of its dtype. Raises
-        `UnsupportedError` where it does something else than to read, pass on or call."""
+    def take_values(
+        self, nodes: Any, handles: Mapping[str, str], kinds: Mapping[str, int], output: str = ""
+    ) -> None:
+        """Changes those of some nodes that take handles. `kinds`: variable -> the number of its
+        dtype. `output`: what follows the name of a node where its first output is named. Raises
+        `UnsupportedError` where one does something else than to read, pass on or call."""
+        names = {node.name for node in nodes}
+        for node in list(nodes):
+            needs_axis = node.op == "ResourceGather"
+            self._take_value(node, handles, kinds)
+            if needs_axis and node.op != "ResourceGather":
+                axis = _axis_of(node, names)
+                node.input.insert(2, f"{axis.name}{output}")
+                nodes.append(axis)
+
+    def _take_value(self, node: Any, handles: Mapping[str, str], kinds: Mapping[str, int]) -> None:
         inputs = [i for i in node.input if not i.startswith("^")]
         variables = [handles.get(node_name(i)) for i in inputs]
         taken = [None if v is None else kinds[v] for v in variables]
@@ -72,6 +88,8 @@ class FrozenFunctions:
             node.attr["T"].type = kinds[first]
         elif node.op in PASSING:
             node.attr["T"].type = kinds[first]
+        elif node.op in GATHERS:
+            _gather_from_value(node, kinds[first])
         elif node.op in CALLS:
             self._call(node, taken)
         else:
@@ -110,8 +128,7 @@ class FrozenFunctions:
             argument.type = kinds.get(argument.name, argument.type)
         handles = passed_handles(made.node_def, {n: n for n in kinds})
         reads = {n.name for n in made.node_def if n.op == READ}
-        for node in made.node_def:
-            self.take_values(node, handles, kinds)
+        self.take_values(made.node_def, handles, kinds, ":output:0")
         reads -= {n.name for n in made.node_def if n.op == READ}
         for node in made.node_def:
             node.input[:] = [_renamed(i, reads) for i in node.input]
@@ -120,6 +137,34 @@ class FrozenFunctions:
             result.type = kinds.get(handles.get(node_name(source), ""), result.type)
         self.made.append(made)
         return new
+
+
+def _gather_from_value(node: Any, kind: int) -> None:
+    """Lets a node gather from a value that has this dtype."""
+    node.op = GATHERS[node.op]
+    batch_dims = node.attr["batch_dims"].i
+    for name in [n for n in node.attr if n not in ("_class", "Tindices")]:
+        del node.attr[name]
+    node.attr["Tparams"].type = kind
+    if node.op == "GatherV2":
+        node.attr["Taxis"].type = INT32
+        if batch_dims:
+            node.attr["batch_dims"].i = batch_dims
+
+
+def _axis_of(node: Any, names: set[str]) -> Any:
+    """A constant for the axis along which a node gathers: the first behind those of the batch."""
+    name = f"{node.name}/axis"
+    while name in names:
+        name += "_"
+    names.add(name)
+    found = type(node)(name=name, op="Const", device=node.device)
+    found.attr["dtype"].type = INT32
+    value = found.attr["value"].tensor
+    value.dtype = INT32
+    value.tensor_shape.SetInParent()
+    value.int_val.append(node.attr["batch_dims"].i if "batch_dims" in node.attr else 0)
+    return found
 
 
 def _set_types(types: Any, given: Iterable[int | None]) -> None:

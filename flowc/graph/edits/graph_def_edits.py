@@ -87,11 +87,10 @@ def convert_variables_to_constants(
     kinds = {name: dtypes.as_dtype(value.dtype).enum for name, value in values.items()}
     handles = passed_handles(graph.node, {n.name: n.name for n in chosen if n.op == HANDLE})
     functions = FrozenFunctions(graph)
+    functions.take_values(graph.node, handles, kinds)
     for node in graph.node:
         if node.name in values:
             node.CopyFrom(_constant(node, values[node.name]))
-        else:
-            functions.take_values(node, handles, kinds)
     graph.library.function.extend(functions.made)
     return graph
 

@@ -6,7 +6,6 @@ Invariant: the order is that of TensorFlow's deterministic one, whatever a node 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from flowc.ops.datasets.dataset import (
 from flowc.ops.datasets.mapping import ARGUMENTS, Applied
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 from flowc.ops.datasets.threads.prefetch import Prefetch
+from flowc_runtime.machine import usable_cores
 
 
 def opened(
@@ -88,7 +88,7 @@ class Interleave(Applied):
     ) -> None:
         super().__init__(source, function)
         if cycle == -1:
-            cycle = os.cpu_count() or 1
+            cycle = usable_cores()
         if cycle <= 0:
             raise InvalidArgumentError("cycle_length must be greater than zero.")
         if block <= 0:

@@ -6,7 +6,6 @@ the order of the input, also where several calls run side by side.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,6 +32,7 @@ from flowc.ops.datasets.dataset import (
 from flowc.ops.datasets.mapped import MappedItems
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 from flowc.ops.datasets.threads.parallel import MOST_THREADS, Parallel
+from flowc_runtime.machine import usable_cores
 
 AUTOTUNE = -1
 ARGUMENTS = "Targuments: list(type) >= 0"
@@ -63,7 +63,7 @@ class Map(Applied):
     def __init__(
         self, source: HostDataset, function: Captured, calls: int = 1, counts: bool = False
     ) -> None:
-        count = min(calls, MOST_THREADS) if calls > 0 else os.cpu_count() or 1
+        count = min(calls, MOST_THREADS) if calls > 0 else usable_cores()
         super().__init__(source, replace(function, calls=count))
         self._is_parallel = calls != 1  # whatever the machine has, so that each reads a position
         self._counts = counts
