@@ -41,6 +41,12 @@ class Packed:
         self.fill(place.view(self.dtype).reshape(self.shape))
 
 
+def memory_of(array: Array) -> tuple[Any, ...]:
+    """Where the elements of an array are and how they are read: equal for views of one constant
+    that are alike, as its reshapes are. It holds while the array does."""
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+
+
 def packed_in_a_row(parts: Sequence[Packed]) -> Packed:
     """The elements of some, at least one, of equal dtypes, one after another."""
     sizes = [math.prod(part.shape) for part in parts]

@@ -41,7 +41,7 @@ from flowc.codegen.kernels.sharing.launch_sizes import (
 )
 from flowc.codegen.llvm.compile import compile_module
 from flowc.codegen.llvm.processor import Processor
-from flowc.codegen.packed import Packed
+from flowc.codegen.packed import Packed, memory_of
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Kept, Target, made_anew
 from flowc.codegen.work import work_of
@@ -72,26 +72,27 @@ class Stages:
 
 
 class _Weights:
-    """Gives constants their places among the weights; equal arrays (by identity) share one. Of
-    texts there are the numbers, by which `texts` holds them."""
+    """Gives constants their places among the weights; views of the same memory share one. Of texts
+    there are the numbers, by which `texts` holds them."""
 
     def __init__(self) -> None:
         self.pieces: list[tuple[int, np.ndarray | Packed]] = []
-        self.offsets: dict[int, int] = {}
+        self.offsets: dict[object, int] = {}
         self.size = 0
         self.texts = Texts()
         self.kept: list[np.ndarray | Packed] = []
 
     def offset(self, array: np.ndarray | Packed) -> int:
-        if id(array) not in self.offsets:
-            self.offsets[id(array)] = self.size
+        key = memory_of(array) if isinstance(array, np.ndarray) else id(array)
+        if key not in self.offsets:
+            self.offsets[key] = self.size
             numbers = array
             if array.dtype.hasobject and isinstance(array, np.ndarray):
                 numbers = self.texts.numbers(array)
             self.kept.append(array)
             self.pieces.append((self.size, numbers))
             self.size += -(-numbers.nbytes // ALIGNMENT) * ALIGNMENT
-        return self.offsets[id(array)]
+        return self.offsets[key]
 
 
 def launches_of(

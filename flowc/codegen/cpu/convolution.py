@@ -110,7 +110,7 @@ def conv_source(
     return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols, cut)
 
 
-def pack_conv_weights(weights: Array, spec: ConvSpec, *, groups: int = 1) -> Packed:
+def pack_conv_weights(weights: Array, spec: ConvSpec, groups: int = 1) -> Packed:
     """[*kernel, channels per group, out channels] -> [groups, panels, taps * channels, columns].
 
     Output channels of one group are contiguous, as TensorFlow has them.

@@ -129,6 +129,7 @@ class Launcher:
             max((len(e.ints) for e in after), default=0),
         )
         self.fault_numbers: dict[Launch, int] = {}  # of launches on the device, in their order
+        self._packed: dict[Any, PackedConstant] = {}  # of each layout the first
         self.unseen: list[Launch] = []  # those whose faults nobody has looked for
         self.sees = False  # whether the open region looks for faults
         self.found = frame.variable(
@@ -262,7 +263,8 @@ class Launcher:
         if isinstance(operand, np.ndarray):
             return memory.weight(operand)
         if isinstance(operand, PackedConstant):
-            return memory.weight(operand.content)
+            same = self._packed.setdefault(operand.layout, operand)
+            return memory.weight(same.content)
         if isinstance(operand, CalledPart):
             return self._part(launch.calls[operand.call], operand, nested)
         match operand:

@@ -17,7 +17,7 @@ import numpy as np
 from flowc.codegen.kernels.nest import LoopNest
 from flowc.codegen.llvm.kernel_functions import KernelFunction
 from flowc.codegen.llvm.shared_routines import SharedRoutine
-from flowc.codegen.packed import Packed
+from flowc.codegen.packed import Packed, memory_of
 from flowc.dataclass import dataclass
 from flowc.dtypes import DType
 from flowc.ir.cached_property import cached_property
@@ -48,17 +48,28 @@ class CalledPart:
 
 @dataclass(frozen=True, eq=False)
 class PackedConstant:
-    """A constant value as a kernel reads it: what `pack` makes of the elements."""
+    """A constant value as a kernel reads it: what `pack`, a function of a module, makes of the
+    elements and of settings, which can be hashed."""
 
     value: Value
-    pack: Callable[[np.ndarray], np.ndarray | Packed]
+    pack: Callable[..., np.ndarray | Packed]
+    settings: tuple[Any, ...] = ()
+
+    @property
+    def layout(self) -> tuple[Any, ...]:
+        """Equal for constants of which one copy serves all: the same elements, packed alike."""
+        return memory_of(self._elements), self.pack, self.settings
 
     @cached_property
     def content(self) -> np.ndarray | Packed:
         """What stands among the weights."""
-        constant = self.value.constant
-        assert constant is not None, self.value
-        return self.pack(constant)
+        return self.pack(self._elements, *self.settings)
+
+    @property
+    def _elements(self) -> np.ndarray:
+        found = self.value.constant
+        assert found is not None, self.value
+        return found
 
 
 Operand = Value | np.ndarray | PackedConstant | str | CalledPart

@@ -41,6 +41,7 @@ from flowc.compiler import Report, compile_computation
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
+from flowc.ir.dims import symbol
 from flowc.ir.program_spec import spec_of
 from flowc.options import Options
 from flowc.run.executable import Executable
@@ -370,6 +371,26 @@ def test_transpositions_share_a_kernel_whatever_blocks_of_tiles_they_are_split_i
     assert "beginning = " in kernel.source
     for found, expected in zip(Executable(program, 1).run(fed), reference_results(c, fed)):
         np.testing.assert_array_equal(found, expected)
+
+
+def test_layers_of_any_sizes_share_their_packed_weights() -> None:
+    """Of views of one constant, too, which is what folding reshapes of it for each layer makes."""
+    weights = np.random.default_rng(7).normal(size=(96, 80)).astype(np.float32)
+    counts = []
+    for uses in (1, 4):
+        b = Builder()
+        results = []
+        for i in range(uses):
+            kernel = weights.reshape(1, 1, 96, 80)
+            x = b.parameter(f"x{i}", tensor_type(dtypes.f32, (1, symbol(f"h{i}"), 7, 96)))
+            results.append(b.conv2d(x, kernel, strides=(1, 1, 1, 1), padding="VALID"))
+            rows = b.parameter(f"r{i}", tensor_type(dtypes.f32, (symbol(f"m{i}"), 96)))
+            results.append(b.mat_mul(rows, weights.view()))
+        c = b.build(results)
+        names = [p.attrs["name"] for p in c.parameters]
+        program, _ = _compiled(c, (names, [f"y{i}" for i in range(2 * uses)]), _cache())
+        counts.append(len(program.weights_image()))
+    assert counts[0] == counts[1] < 3 * weights.nbytes
 
 
 def test_functions_that_call_other_routines_have_other_keys() -> None:

@@ -180,7 +180,11 @@ def _repeated(operand: Operand, columns: Dim, times: int) -> Operand:
         return operand
     if product(operand.dims) != columns:
         return operand
-    return PackedConstant(operand, lambda found: np.tile(found.reshape(-1), times))
+    return PackedConstant(operand, _tiled, (times,))
+
+
+def _tiled(row: np.ndarray, times: int) -> np.ndarray:
+    return np.tile(row.reshape(-1), times)
 
 
 def _is_one_panel(inner: Node, columns: Dim, shape: TileShape) -> bool:

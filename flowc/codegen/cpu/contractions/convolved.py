@@ -134,12 +134,12 @@ class Convolved:
         return _if(1 - are_many, self._of_patches()), _if(are_many, in_tiles)
 
     def _of_patches(self) -> Launch:
-        packed = self._packed(pack_conv_weights, self._spec, groups=self.lowering.groups)
+        packed = self._packed(pack_conv_weights, self._spec, self.lowering.groups)
         return self._launch(self._direct(), packed, self._of_groups())
 
-    def _packed(self, pack: Callable[..., Array | Packed], *settings: Any, **more: Any) -> Operand:
+    def _packed(self, pack: Callable[..., Array | Packed], *settings: Any) -> Operand:
         """The weights as `pack` makes them of the array and the settings."""
-        return PackedConstant(self.weights, lambda known: pack(known, *settings, **more))
+        return PackedConstant(self.weights, pack, settings)
 
     def _launch(
         self, source: ContractionSource, weights: Operand, ints: dict[str, Dim],
@@ -195,7 +195,7 @@ class Convolved:
             pack, workspace = self._pack(block.tile)
             return pack, self._launch(source, WORKSPACE, ints, workspace)
         if block.tile is not None:
-            packed = self._packed(pack_conv_weights, ConvSpec(block.tile), groups=groups)
+            packed = self._packed(pack_conv_weights, ConvSpec(block.tile), groups)
         else:
             packed = self._packed(np.ascontiguousarray, shape.dtype.numpy)
         return (self._launch(source, packed, ints),)
@@ -215,9 +215,7 @@ class Convolved:
         if known is None:
             return self._launch(source, self.weights, ints)
         assert isinstance(block, int)
-        packed = self._packed(
-            lambda found: pack_depthwise(found.transpose(0, 1, 3, 2), spec, block)
-        )
+        packed = self._packed(_pack_depthwise, spec, block)
         return self._launch(source, packed, ints)
 
     def _pointwise(self, window: tuple[int, ...], block_rows: int = 0) -> Launch:
@@ -244,9 +242,7 @@ class Convolved:
         pixels = product(self.image[:-1])
         assert isinstance(pixels, int)
         source = few_rows_source(self.shape, pixels, self.finish.hook, extra=self.finish.extra)
-        matrix = lambda known: known.reshape(known.shape[-2:])
-        packed = self._packed(lambda known: pack_gemm_b(matrix(known), self.shape))
-        return self._product(source, packed)
+        return self._product(source, self._packed(_pack_pixel, self.shape))
 
     def _of_few_channels(self) -> Launch:
         """Such as those of a mask, or of what is told of each pixel."""
@@ -297,3 +293,12 @@ class Convolved:
 def _if(is_wanted: Dim, launch: Launch) -> Launch:
     """A launch that does nothing where a number is 0 instead of 1."""
     return replace(launch, total=is_wanted * launch.total)
+
+
+def _pack_depthwise(weights: Array, spec: DepthwiseSpec, block: int) -> Array:
+    return pack_depthwise(weights.transpose(0, 1, 3, 2), spec, block)
+
+
+def _pack_pixel(weights: Array, shape: TileShape) -> Packed:
+    """The weights of a window of one pixel, as a matrix."""
+    return pack_gemm_b(weights.reshape(weights.shape[-2:]), shape)

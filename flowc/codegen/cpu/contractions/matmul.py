@@ -7,8 +7,9 @@ launch that packs them into the cluster's workspace.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,7 @@ from flowc.codegen.cpu.products.pointwise import NEAR_ROWS, pointwise_source, ro
 from flowc.codegen.cpu.products.row_sums import IN_PANELS, Stored
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, PackedConstant
+from flowc.codegen.packed import Packed
 from flowc.dataclass import dataclass
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, ceildiv, product
@@ -93,9 +95,7 @@ class _Product:
         shape, finish = self.shape, self.finish
         is_plain = batch == 1 and not self.lowering.transpose_a and self.lowering.pieces == 1
         if is_plain and is_product_of_few_columns(shape, n, k):
-            packed = PackedConstant(
-                self.right, lambda b: pack_few_columns(_matrices(b, self.lowering)[0], shape)
-            )
+            packed = self._packed_by(_pack_few_columns, shape)
             source = few_columns_source(shape, finish.hook, extra=finish.extra)
             return self._launch(source, {"b": packed}, {"a_stride": k})
         if is_plain and isinstance(m, int) and has_few_rows(shape, m):
@@ -111,9 +111,7 @@ class _Product:
         if in_place:
             assert isinstance(n, int)
             tiles = pixel_shape(shape, n)
-            weights = PackedConstant(
-                self.right, lambda b: pack_pointwise(_matrices(b, self.lowering)[0], tiles)
-            )
+            weights = self._packed_by(_pack_pointwise, tiles)
             return self._of_pixels(tiles, weights, k, together=rows_together(tiles, k, n))
         return self._gathered(self._packed())
 
@@ -142,8 +140,10 @@ class _Product:
         return (pack, made)
 
     def _packed(self, columns: int = 0) -> PackedConstant:
-        pack = lambda b: pack_gemm_b(_matrices(b, self.lowering), self.shape, columns)
-        return PackedConstant(self.right, pack)
+        return self._packed_by(_pack_panels, self.shape, columns)
+
+    def _packed_by(self, pack: Callable[..., Array | Packed], *settings: Any) -> PackedConstant:
+        return PackedConstant(self.right, pack, (self.lowering.transpose_b, *settings))
 
     def _pack(self, tiles: TileShape, rest: int = 0) -> tuple[Launch, Dim]:
         """The launch that packs the right operand, and the bytes of its panels. `rest`: columns of
@@ -227,7 +227,19 @@ class _Product:
         return launch_of(self.node, source, operands, told, self.finish, workspace)
 
 
-def _matrices(right: Array, lowering: MatMul) -> Array:
+def _matrices(right: Array, is_transposed: bool) -> Array:
     """A right operand as [entries, k, n]."""
-    right = np.swapaxes(right, -1, -2) if lowering.transpose_b else right
+    right = np.swapaxes(right, -1, -2) if is_transposed else right
     return right.reshape(math.prod(right.shape[:-2]), *right.shape[-2:])
+
+
+def _pack_few_columns(right: Array, is_transposed: bool, shape: TileShape) -> Packed:
+    return pack_few_columns(_matrices(right, is_transposed)[0], shape)
+
+
+def _pack_pointwise(right: Array, is_transposed: bool, tiles: TileShape) -> Packed:
+    return pack_pointwise(_matrices(right, is_transposed)[0], tiles)
+
+
+def _pack_panels(right: Array, is_transposed: bool, shape: TileShape, columns: int) -> Packed:
+    return pack_gemm_b(_matrices(right, is_transposed), shape, columns)

@@ -26,7 +26,6 @@ class AlikeLaunches:
 
     def __init__(self) -> None:
         self._made: dict[Any, tuple[Node, Launches]] = {}
-        self._packed: dict[tuple[PackedConstant, Value], PackedConstant] = {}
 
     def of(
         self, node: Node, make: Callable[[Node], Launches], algorithm: str | None = None
@@ -52,7 +51,7 @@ class AlikeLaunches:
                 case Value():
                     return theirs[x]
                 case PackedConstant(value):
-                    return self._repacked(x, theirs[value])
+                    return replace(x, value=theirs[value])
                 case _:
                     return x
 
@@ -64,12 +63,6 @@ class AlikeLaunches:
             return replace(x, operands=operands, epilogue=epilogue, nodes=node.origin)
 
         return tuple(map(made, launches))
-
-    def _repacked(self, first: PackedConstant, value: Value) -> PackedConstant:
-        """Another constant in the layout of the first. Of one constant there is one copy."""
-        if value is first.value:
-            return first
-        return self._packed.setdefault((first, value), replace(first, value=value))
 
 
 def _is_shared(launch: Launch) -> bool:
