@@ -110,8 +110,8 @@ def test_symbols_of_routines_say_all_that_their_code_depends_on() -> None:
             vector_ir._shared.cache_clear()
             bound = [x for k in kernels_of(c, target).values() for x in k.bound]
             routines = [x for x in bound if isinstance(x, SharedRoutine)]
-            for symbol, routine in with_called(routines).items():
-                texts[symbol].add(routine.text)
+            for name, routine in with_called(routines).items():
+                texts[name].add(routine.text)
     assert len(texts) > 100
     assert all(len(found) == 1 for found in texts.values())
     assert all(symbol in text for symbol, (text,) in texts.items())
