@@ -300,7 +300,7 @@ def _needed_feeds(graph: Graph, ends: Sequence[Operation]) -> tuple[list[Feed], 
         if not open_:
             return [f for f in feeds if f.tensor.op in needed], f"signature {name}"
     ops = [op for op in graph.get_operations() if is_placeholder(op) and op in needed]
-    return [feed_of(op.output(0), FeedSpec(op.name)) for op in ops], "placeholders"
+    return _feeds_of(ops), "placeholders"
 
 
 def ancestors(ops: Iterable[Operation]) -> set[Operation]:
@@ -319,8 +319,24 @@ def default_feeds(graph: Graph) -> tuple[list[Feed], str]:
         feeds = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
         return named_apart(feeds), f"signature {name}"
     ops = [op for op in graph.get_operations() if is_placeholder(op)]
-    feeds = [feed_of(op.output(0), FeedSpec(op.name)) for op in ops]
-    return named_apart(feeds), "placeholders"
+    return named_apart(_feeds_of(ops)), "placeholders"
+
+
+def _feeds_of(placeholders: Sequence[Operation]) -> list[Feed]:
+    """Feeds of placeholders that nobody named. Raises `UsageError` where the dims of one must be
+    given, and says the others: what names one feed names all."""
+    tensors = [op.output(0) for op in placeholders]
+    open_ = [t for t in tensors if t.shape.sizes is None and t.base_dtype is not None]
+    if open_:
+        first = f"{open_[0].op.name}={open_[0].base_dtype}"
+        names = [t.op.name + f"={t.base_dtype}[]" * (t in open_) for t in tensors]
+        also = ", and name the other feeds" * (len(tensors) > 1)
+        raise UsageError(
+            f"the feed {open_[0].op.name!r} has an unknown rank",
+            hint=f"give its dims{also}: {' '.join(f'--feed {name}' for name in names)} for a "
+            f"scalar, or such as {first}[batch,10]",
+        )
+    return [feed_of(t, FeedSpec(t.op.name)) for t in tensors]
 
 
 def default_fetches(graph: Graph, feeds: Sequence[Feed] = ()) -> tuple[list[Fetch], str]:

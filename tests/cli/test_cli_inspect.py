@@ -101,6 +101,20 @@ def test_inspect_shows_inputs_whose_rank_is_unknown(flowc: Command, tmp_path: Pa
     assert done.out.endswith("flowc can compile these outputs: 3 nodes\n")
 
 
+def test_all_feeds_are_said_where_one_must_be_named(flowc: Command, tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 3], "x")
+        y = tf.cond(tf.placeholder(tf.bool, name="training"), lambda: x * 2.0, lambda: x)
+        tf.add(y, tf.placeholder(tf.float32, name="rest"), "sum")
+    path = tmp_path / "m.pb"
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+    done = flowc("check", path, "--fetch", "sum")
+    assert done.code == 2 and "the feed 'training' has an unknown rank" in done.err
+    said = "--feed x --feed training=bool[] --feed rest=f32[]"
+    assert f"give its dims, and name the other feeds: {said} for a scalar" in done.err
+    assert flowc("check", path, "--fetch", "sum", *said.split()).code == 0
+
+
 def test_inspect_does_without_numba() -> None:
     script = (
         "import sys\n"

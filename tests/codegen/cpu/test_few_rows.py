@@ -16,11 +16,14 @@ from flowc.codegen.cpu.products.few_rows import STEPS, STREAMS, few_rows_source,
 from flowc.codegen.cpu.target import cpu_target, tuned_here
 from flowc.codegen.cpu.tile_sums import CACHE_LINE
 from flowc.codegen.kernels.kernel import Launch
+from flowc.compiler import compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, symbol
+from flowc.ir.program_spec import spec_of
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
+from flowc.run.executable import Executable
 
 SIZES = [(1, 1), (0, 5), (8, 32), (7, 31), (384, 64), (385, 65), (770, 40), (800, 97), (33, 530)]
 
@@ -66,11 +69,27 @@ def test_chains_are_short() -> None:
 
 
 def test_which_products_have_few_rows() -> None:
-    for m, entry in [(1, "few_rows"), (6, "few_rows"), (7, "gemm"), (symbol("m"), "gemm")]:
+    for m, entry in [(1, "few_rows"), (6, "few_rows"), (7, "gemm"), (symbol("m") * 128, "gemm")]:
         assert _kernels(m, "x86-64-v4") == [entry]
     for m, entry in [(2, "few_rows"), (3, "gemm")]:
         assert _kernels(m, "x86-64-v3") == [entry]
     assert not has_few_rows(cpu_target("x86-64-v4").tile_shape(dtypes.f32), 0)
+
+
+def test_one_row_has_a_launch_of_its_own_where_the_run_says_how_many_there_are() -> None:
+    """Of weights that do not stay in near caches; both read one copy of them."""
+    assert _kernels(symbol("m"), "x86-64-v4") == ["few_rows", "gemm"]
+    assert _kernels(symbol("m"), "x86-64-v4", inner=128) == ["gemm"]
+    rng, b = np.random.default_rng(2), Builder()
+    weights, bias = (rng.integers(-9, 9, s).astype(np.float32) for s in ((768, 300), (300,)))
+    x = b.parameter("x", tensor_type(dtypes.f32, (symbol("m"), 768)))
+    c = b.build([b.relu(b.add(b.mat_mul(x, weights), bias))])
+    program = compile_computation(c, Options(target="x86-64-v3"), spec_of(c, ["x"], ["y"]))
+    run = Executable(program, 1).run
+    assert program.metadata.weights_bytes < 1.3 * weights.nbytes
+    for rows in (1, 0, 2, 9, 1):
+        fed = rng.integers(-9, 9, (rows, 768)).astype(np.float32)
+        np.testing.assert_array_equal(run([fed])[0], np.maximum(fed @ weights + bias, 0))
 
 
 def test_both_panels_are_fetched_ahead() -> None:
@@ -101,14 +120,14 @@ def test_convolutions_of_few_pixels_are_such_products() -> None:
         assert [k.kernel.entry for k in _launches_of(b, y, "x86-64-v4")] == [entry]
 
 
-def _kernels(m: Dim, target: str) -> list[str]:
-    return [launch.kernel.entry for launch in _launches(m, target)]
+def _kernels(m: Dim, target: str, inner: int = 768) -> list[str]:
+    return [launch.kernel.entry for launch in _launches(m, target, inner)]
 
 
-def _launches(m: Dim, target: str, **settings: bool) -> tuple[Launch, ...]:
+def _launches(m: Dim, target: str, inner: int = 768, **settings: bool) -> tuple[Launch, ...]:
     b = Builder()
-    x = b.parameter("x", tensor_type(dtypes.f32, (m, 768)))
-    y = b.mat_mul(x, b.const(np.ones((768, 300), np.float32)))
+    x = b.parameter("x", tensor_type(dtypes.f32, (m, inner)))
+    y = b.mat_mul(x, b.const(np.ones((inner, 300), np.float32)))
     return _launches_of(b, y, target, **settings)
 
 

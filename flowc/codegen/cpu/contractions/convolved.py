@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from flowc.codegen.cpu.contractions.launching import (
     ALIGNMENT,
     BlockFinish,
     axis_sizes,
+    launch_if,
     launch_of,
     pack_launch,
 )
@@ -131,7 +131,7 @@ class Convolved:
             return (in_tiles,)
         pixels = product(self.result[:-1])
         are_many = minimum(1, floordiv(pixels, algorithm.least_pixels))
-        return _if(1 - are_many, self._of_patches()), _if(are_many, in_tiles)
+        return launch_if(1 - are_many, self._of_patches()), launch_if(are_many, in_tiles)
 
     def _of_patches(self) -> Launch:
         packed = self._packed(pack_conv_weights, self._spec, self.lowering.groups)
@@ -288,11 +288,6 @@ class Convolved:
         workspace = panels * k * groups * tile.dtype.size + ALIGNMENT
         sizes, steps = (groups, k, per_group), (n, per_group)
         return pack_launch(self.node, self.weights, tile, sizes, steps, workspace), workspace
-
-
-def _if(is_wanted: Dim, launch: Launch) -> Launch:
-    """A launch that does nothing where a number is 0 instead of 1."""
-    return replace(launch, total=is_wanted * launch.total)
 
 
 def _pack_depthwise(weights: Array, spec: DepthwiseSpec, block: int) -> Array:

@@ -7,6 +7,7 @@ that packs a right operand which the run computes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from flowc import dtypes
 from flowc.codegen.cpu.blocked import (
@@ -124,6 +125,11 @@ def launch_of(
         nodes=node.origin,
         epilogue=finish.epilogue if finish is not None else None,
     )
+
+
+def launch_if(is_wanted: Dim, launch: Launch) -> Launch:
+    """A launch that does nothing where a number is 0 instead of 1."""
+    return replace(launch, total=is_wanted * launch.total)
 
 
 def tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:

@@ -14,14 +14,24 @@ from typing import Any
 import numpy as np
 
 from flowc.codegen.cpu.blocked import ContractionSource, LeftOperand
-from flowc.codegen.cpu.contractions.launching import ALIGNMENT, BlockFinish, launch_of, pack_launch
+from flowc.codegen.cpu.contractions.launching import (
+    ALIGNMENT,
+    BlockFinish,
+    launch_if,
+    launch_of,
+    pack_launch,
+)
 from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.products.few_columns import (
     few_columns_source,
     is_product_of_few_columns,
     pack_few_columns,
 )
-from flowc.codegen.cpu.products.few_rows import few_rows_source, has_few_rows
+from flowc.codegen.cpu.products.few_rows import (
+    few_rows_source,
+    has_few_rows,
+    is_product_of_few_rows,
+)
 from flowc.codegen.cpu.products.gemm import GemmSpec, gemm_source
 from flowc.codegen.cpu.products.gemm_m_vectorized import (
     is_m_vectorized,
@@ -46,7 +56,7 @@ from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch, Operand, Pa
 from flowc.codegen.packed import Packed
 from flowc.dataclass import dataclass
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, ceildiv, product
+from flowc.ir.dims import Dim, ceildiv, floordiv, lone_symbol, minimum, product
 from flowc.ir.lowering import MatMul
 from flowc.passes.analysis.products import entries_and_rows
 
@@ -70,8 +80,11 @@ def matmul_launches(
         node, lowering, left, right, shape, finish, block_rows, product(b_batch), (batch, m, n, k)
     )
     if right.constant is not None:
-        return (found.of_weights(),)
+        return found.of_weights()
     return found.of_the_run()
+
+
+NEAR = 1 << 19  # bytes of weights that stay in a core's own caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +102,41 @@ class _Product:
     entries: Dim
     sizes: tuple[Dim, Dim, Dim, Dim]
 
-    def of_weights(self) -> Launch:
-        """The right operand is known, and packed with the program's weights."""
+    def of_weights(self) -> tuple[Launch, ...]:
+        """The right operand is known, and packed with the program's weights. Where the run says how
+        many rows there are, one alone has a launch of its own, if it waits for its weights."""
+        _, m, n, k = self.sizes
+        is_plain = self._is_plain
+        if is_plain and is_product_of_few_columns(self.shape, n, k):
+            packed = self._packed_by(_pack_few_columns, self.shape)
+            source = few_columns_source(self.shape, self.finish.hook, extra=self.finish.extra)
+            return (self._launch(source, {"b": packed}, {"a_stride": k}),)
+        if is_plain and isinstance(m, int) and has_few_rows(self.shape, m):
+            return (self._of_few_rows(m),)
+        if not is_plain or lone_symbol(m) is None or not self._waits_for_weights():
+            return (self._of_many_rows(),)
+        are_many = minimum(1, floordiv(m, 2))
+        one = launch_if(minimum(1, m) - are_many, self._of_few_rows(1))
+        return one, launch_if(are_many, self._of_many_rows())
+
+    @property
+    def _is_plain(self) -> bool:
+        is_whole = not self.lowering.transpose_a and self.lowering.pieces == 1
+        return self.sizes[0] == 1 and is_whole
+
+    def _waits_for_weights(self) -> bool:
+        """Whether one row takes as long as its weights take to come from beyond near caches."""
+        _, _, n, k = self.sizes
+        size = n * k * self.shape.dtype.size
+        return is_product_of_few_rows(self.shape, 1, n) and isinstance(size, int) and size > NEAR
+
+    def _of_few_rows(self, rows: int) -> Launch:
+        source = few_rows_source(self.shape, rows, self.finish.hook, extra=self.finish.extra)
+        return self._launch(source, {"b": self._packed()})
+
+    def _of_many_rows(self) -> Launch:
         batch, m, n, k = self.sizes
-        shape, finish = self.shape, self.finish
-        is_plain = batch == 1 and not self.lowering.transpose_a and self.lowering.pieces == 1
-        if is_plain and is_product_of_few_columns(shape, n, k):
-            packed = self._packed_by(_pack_few_columns, shape)
-            source = few_columns_source(shape, finish.hook, extra=finish.extra)
-            return self._launch(source, {"b": packed}, {"a_stride": k})
-        if is_plain and isinstance(m, int) and has_few_rows(shape, m):
-            source = few_rows_source(shape, m, finish.hook, extra=finish.extra)
-            return self._launch(source, {"b": self._packed()})
+        shape, finish, is_plain = self.shape, self.finish, self._is_plain
         in_place = is_plain and isinstance(m, int) and is_product_of_pixels(shape, k, n, m)
         is_single = batch == 1 and not self.lowering.transpose_a
         if is_single and is_m_vectorized(shape, m, n, k, in_place=in_place):
