@@ -27,7 +27,7 @@ print(make_common(Path(sys.argv[1])) or "")
 """
 
 
-class KernelLibrary(BuildHookInterface[Any]):
+class LibraryHook(BuildHookInterface[Any]):
     """Adds the library to the wheel, and makes it in a checkout that is installed in place."""
 
     def dependencies(self) -> list[str]:

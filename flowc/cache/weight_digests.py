@@ -17,8 +17,8 @@ import numpy as np
 from flowc.files.identity import identity
 from flowc.files.json_store import Notes
 from flowc.files.plain_file import FileMemory
+from flowc.files.process import usable_cores
 from flowc.ir.types import is_repeated
-from flowc_runtime.machine import usable_cores
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -32,7 +32,8 @@ def doctor_command() -> int:
 
 
 def _platform() -> Iterator[Finding]:
-    from flowc_runtime.machine import memory_of_machine, usable_cores
+    from flowc.files.process import usable_cores
+    from flowc_runtime.machine import memory_of_machine
 
     machine, system = platform.machine(), platform.system()
     yield True, "flowc", f"{FLOWC_VERSION}, Python {platform.python_version()} at {sys.executable}"

@@ -23,7 +23,7 @@ def measured_kernels(
 ) -> dict[str, Any]:
     """`peaks`: those of the target that were measured before, by threads."""
     from flowc.codegen.targets import processor_peaks
-    from flowc_runtime.machine import usable_cores
+    from flowc.files.process import usable_cores
 
     count = threads or usable_cores()
     if count not in peaks:

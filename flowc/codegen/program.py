@@ -47,6 +47,7 @@ from flowc.codegen.target import Kept, Target, made_anew
 from flowc.codegen.work import work_of
 from flowc.codegen.worker_threads import WorkerThreads
 from flowc.dataclass import dataclass
+from flowc.files.process import usable_cores
 from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
@@ -54,7 +55,6 @@ from flowc.ir.program_spec import Alias, ProgramSpec, TensorSpec, VariableSpec
 from flowc.plan.plan import ALIGNMENT, Copy, Input, Needs, Plan, Step, Transfer, bytes_of
 from flowc.plan.planner import make_plan
 from flowc.plan.transfers import crossing_places, place_on_devices
-from flowc_runtime.machine import usable_cores
 
 KernelCompiler = Callable[[Kernel], tuple[bytes, ...]]
 

@@ -26,11 +26,12 @@ from flowc.errors import (
     ResourceExhaustedError,
     misfit,
 )
+from flowc.files.process import usable_cores
 from flowc.ir.dims import Symbol, evaluate, lone_symbol
 from flowc.run.host_steps import HostCalls, current, current_trace
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
-from flowc_runtime.machine import memory_of_machine, usable_cores
+from flowc_runtime.machine import memory_of_machine
 
 STATUS_WORDS = 8
 MOST_THREADS = 1024  # a run has memory for each, and the pool has no more

@@ -21,6 +21,7 @@ from flowc.errors import (
     NotFoundError,
     UsageError,
 )
+from flowc.files.process import usable_cores
 from flowc.graph import Graph, Operation, Tensor, get_default_graph
 from flowc.graph.default import default_session
 from flowc.ir.cached_property import cached_property
@@ -34,7 +35,6 @@ from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import time_left, traced_by
 from flowc.run.remembered_calls import form_of_array, form_of_fetches
 from flowc.run.state import RunSettings, RunState
-from flowc_runtime.machine import usable_cores
 
 if TYPE_CHECKING:
     from flowc.run.partial_runs import PartialRuns

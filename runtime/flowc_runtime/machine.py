@@ -1,6 +1,6 @@
-"""What a process can have of a machine: memory and cores.
+"""What memory a process can have.
 
-In: what Linux tells of the machine and of the group of processes. Out: bytes, and a number.
+In: what Linux tells of the machine and of the group of processes. Out: bytes.
 """
 
 from __future__ import annotations
@@ -9,13 +9,6 @@ import os
 from functools import cache
 
 _GROUPS = ("memory.max", "memory/memory.limit_in_bytes")  # of the second and the first kind
-
-
-def usable_cores() -> int:
-    """The cores that the calling thread may run on: `taskset` and containers leave it some."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @cache

@@ -8,21 +8,35 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
+from fused_text import clusters
 from hatchling.builders.config import BuilderConfig
 from hatchling.metadata.core import ProjectMetadata
-from test_library import lone_texts
+from tensor_types import tensor_type
 
 from flowc.cache import build_hook, library, library_making
 from flowc.cache.library import path_of, ready_made
-from flowc.cache.recorded_clusters import COMMON, RECORDED, cluster_of, kernels_of
+from flowc.cache.recorded_clusters import COMMON, RECORDED, cluster_of, kernels_of, text_of
 from flowc.codegen.cpu.target import CpuTarget, cpu_target
 from flowc.codegen.targets import LIBRARIES, library_targets, target_named
+from flowc.ir.builder import Builder
+from flowc.options import Options
+from flowc.passes.pipeline import run_passes
 
 ROOT = Path(__file__).parents[2]
 TARGETS: dict[str, Any] = {name: cpu_target(name) for name in LIBRARIES}
 for level in LIBRARIES:
     TARGETS |= library_targets(level)
+
+
+def lone_texts() -> list[str]:
+    """A layer, and a transposition, by themselves."""
+    b = Builder()
+    x = b.parameter("x", tensor_type("f32", (3, 8)))
+    y = b.relu(b.mat_mul(x, np.ones((8, 5), np.float32)))
+    fused = run_passes(b.build([y, b.transpose(b.mul(x, x), (1, 0))]), Options(target="x86-64-v3"))
+    return [text_of(node) for node in clusters(fused)]
 
 
 @pytest.fixture
@@ -90,10 +104,10 @@ def test_common_clusters_are_some_of_all() -> None:
     assert COMMON in RECORDED and library_making.RECORDED == RECORDED
 
 
-def hook(root: Path, app: Mock | None = None) -> build_hook.KernelLibrary:
+def hook(root: Path, app: Mock | None = None) -> build_hook.LibraryHook:
     metadata: Any = ProjectMetadata(str(ROOT), None)
     config: Any = Mock(spec=BuilderConfig)
-    return build_hook.KernelLibrary(str(root), {}, config, metadata, "", "wheel", app or Mock())
+    return build_hook.LibraryHook(str(root), {}, config, metadata, "", "wheel", app or Mock())
 
 
 def test_a_wheel_takes_what_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

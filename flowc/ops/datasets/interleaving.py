@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowc.errors import InvalidArgumentError
+from flowc.files.process import usable_cores
 from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ops.datasets.dataset import (
     Captured,
@@ -25,7 +26,6 @@ from flowc.ops.datasets.dataset import (
 from flowc.ops.datasets.mapping import ARGUMENTS, Applied
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 from flowc.ops.datasets.threads.prefetch import Prefetch
-from flowc_runtime.machine import usable_cores
 
 
 def opened(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
+from flowc.files.process import usable_cores
 from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.batching import Batch
 from flowc.ops.datasets.dataset import (
@@ -32,7 +33,6 @@ from flowc.ops.datasets.dataset import (
 from flowc.ops.datasets.mapped import MappedItems
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 from flowc.ops.datasets.threads.parallel import MOST_THREADS, Parallel
-from flowc_runtime.machine import usable_cores
 
 AUTOTUNE = -1
 ARGUMENTS = "Targuments: list(type) >= 0"
