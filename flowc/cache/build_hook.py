@@ -37,10 +37,11 @@ class LibraryHook(BuildHookInterface[Any]):
         in_place = version == "editable"
         self._made = None if in_place else tempfile.TemporaryDirectory()
         folder = Path(self.root, _FOLDER) if self._made is None else Path(self._made.name)
-        folders = [self.root, f"{self.root}/runtime", os.environ.get("PYTHONPATH", "")]
+        folders = [self.root, f"{self.root}/runtime", os.environ.get("PYTHONPATH")]
         done = subprocess.run(
             [sys.executable, "-B", "-c", _MAKE, str(folder)],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(folders), "FLOWC_CACHE": "0"},
+            env=os.environ
+            | {"PYTHONPATH": os.pathsep.join(filter(None, folders)), "FLOWC_CACHE": "0"},
             capture_output=True,
             text=True,
         )
