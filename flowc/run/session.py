@@ -21,7 +21,6 @@ from flowc.errors import (
     NotFoundError,
     UsageError,
 )
-from flowc.files.process import usable_cores
 from flowc.graph import Graph, Operation, Tensor, get_default_graph
 from flowc.graph.default import default_session
 from flowc.ir.cached_property import cached_property
@@ -123,6 +122,8 @@ class Session:
         state = self._state.with_new_streams() if has_new_streams else self._state
         threads = self._threads
         if calls > 1:
+            from flowc.files.process import usable_cores
+
             threads = max(1, (threads or usable_cores()) // calls)
         found = self._beside(graph, self._options, state, threads)
         found._dispatcher.programs.reads_images_first = True
