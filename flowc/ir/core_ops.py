@@ -276,6 +276,12 @@ CORE_OPS: dict[type[Any], Op] = {
 }
 _CORE = frozenset(CORE_OPS.values())
 
+
+def core_op_named(name: str) -> Op:
+    """The core op with this IR name. Raises `KeyError`."""
+    return {op.name: op for op in _CORE}[name]
+
+
 Record = Callable[[Callable[..., Any], tuple[DType, ...]], ScalarBody]
 
 

@@ -17,7 +17,7 @@ from tensor_types import tensor_type
 
 from flowc.cache import build_hook, library, library_making
 from flowc.cache.library import path_of, ready_made
-from flowc.cache.recorded_clusters import COMMON, RECORDED, cluster_of, kernels_of, text_of
+from flowc.cache.recorded_clusters import cluster_of, kernels_of, text_of
 from flowc.codegen.cpu.target import CpuTarget, cpu_target
 from flowc.codegen.targets import LIBRARIES, library_targets, target_named
 from flowc.ir.builder import Builder
@@ -98,10 +98,6 @@ def test_other_processors_have_none(folder: Path, monkeypatch: pytest.MonkeyPatc
     found = target_named("x86-64-v2")
     assert isinstance(found, CpuTarget) and not on(monkeypatch, found).libraries
     assert library_making.make_common(folder) is None and not folder.exists()
-
-
-def test_common_clusters_are_some_of_all() -> None:
-    assert COMMON in RECORDED and library_making.RECORDED == RECORDED
 
 
 def hook(root: Path, app: Mock | None = None) -> build_hook.LibraryHook:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from types import MappingProxyType
 from typing import Any
 
@@ -404,3 +406,21 @@ computation(%x: f32[n], %limit: i32[], %flag: bool[]) {
     assert names == [["i", "v", "limit", "one", "limit.2"]] * 2
     exact = print_computation(c, exact=True)
     assert str(parse_computation(exact)) == text
+
+
+def test_a_lowered_text_is_read_where_nothing_else_was_imported() -> None:
+    """The records of core ops are found by their names, as those of TensorFlow's ops are."""
+    b = Builder()
+    x = b.parameter("x", tensor_type("f32", (2, 3)))
+    text = print_computation(lower(b.build([b.relu(x)]), Options()), exact=True)
+    assert "map." in text
+    program = (
+        "import sys\n"
+        "from flowc.ir.text.form import parse_computation, print_computation\n"
+        "text = sys.stdin.read()\n"
+        "assert 'flowc.ir.core_ops' not in sys.modules\n"
+        "print(print_computation(parse_computation(text), exact=True), end='')\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, text, "")

@@ -232,7 +232,7 @@ class TextParser:
         text, origin = (line, "") if at < 0 else (line[:at], line[at + 4 :])
         fields = _Fields(text)
         try:
-            op = op_named(fields["op"])
+            op = _op_named(fields["op"])
         except KeyError:
             raise ValueError(f"no op is named {fields['op']!r}") from None
         inputs, given, carried = self.inputs(op, fields["inputs"])
@@ -351,3 +351,13 @@ def _parameters(text: str) -> Given:
             raise ValueError(f"expected a new '%name: type', found {item!r}")
         found[name] = parse_type(type_text)
     return list(found.items())
+
+
+def _op_named(name: str) -> Op:
+    """The record that a text names. Raises `KeyError`."""
+    try:
+        return op_named(name)
+    except KeyError:
+        from flowc.ir.core_ops import core_op_named  # most texts are not lowered
+
+        return core_op_named(name)
