@@ -91,12 +91,22 @@ class Expr:
     def __add__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Expr)):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
+        if isinstance(other, int):
+            return self._plus_number(other) if other else self
         total = dict(self.terms)
-        for monomial, coefficient in _terms(other):
+        for monomial, coefficient in other.terms:
             total[monomial] = total.get(monomial, 0) + coefficient
         return _make(total)
 
     __radd__ = __add__
+
+    def _plus_number(self, number: int) -> Expr:
+        """With a number, which is the last of the terms."""
+        monomial, coefficient = self.terms[-1]
+        if monomial:
+            return Expr((*self.terms, ((), int(number))))
+        last = coefficient + number
+        return Expr((*self.terms[:-1], *([((), last)] if last else [])))
 
     def __neg__(self) -> Dim:
         return self * -1
@@ -112,9 +122,13 @@ class Expr:
     def __mul__(self, other: Dim) -> Dim:
         if not isinstance(other, (int, Expr)):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
+        if isinstance(other, int):
+            if other == 1:
+                return self
+            return Expr(tuple([(m, c * other) for m, c in self.terms])) if other else 0
         total: dict[Monomial, int] = {}
         for left, a in self.terms:
-            for right, b in _terms(other):
+            for right, b in other.terms:
                 key = tuple(sorted(left + right, key=_order)) if left and right else left or right
                 total[key] = total.get(key, 0) + a * b
         return _make(total)
@@ -409,7 +423,7 @@ def rebuild(value: Dim, leaf: Callable[[Symbol], Dim]) -> Dim:
     """The expression with every symbol replaced by what `leaf` gives for it."""
     if isinstance(value, int):
         return value
-    total: Dim = 0
+    total: dict[Monomial, int] = {}
     for monomial, coefficient in value.terms:
         term: Dim = coefficient
         for atom in monomial:
@@ -422,8 +436,9 @@ def rebuild(value: Dim, leaf: Callable[[Symbol], Dim]) -> Dim:
                 case Extremum():
                     left, right = rebuild(atom.left, leaf), rebuild(atom.right, leaf)
                     term = term * _extremum(atom.kind, left, right)
-        total = total + term
-    return total
+        for found, factor in _terms(term):
+            total[found] = total.get(found, 0) + factor
+    return _make(total)
 
 
 def substitute(value: Dim, env: Mapping[Symbol, Dim]) -> Dim:

@@ -12,6 +12,8 @@ from flowc.codegen.kernels.builder import LOCAL, has_local, linear_factors
 from flowc.codegen.kernels.cluster import ClusterLowering, unravel
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import (
+    Apply,
+    Expression,
     IndexSum,
     Load,
     Name,
@@ -60,8 +62,12 @@ class AccessProbe:
         found = {Symbol(LOCAL + name) for name in names_beside_addresses(self.c.nest.body)}
         return found.union(*map(nonlinear_locals, self.c.addresses))
 
-    def is_tied(self, dim: int) -> bool:
-        return _probe(dim) in self.tied
+    def is_divided(self, dim: int) -> bool:
+        """Whether the index is used in any way that is not linear. Where it only is compared, or is
+        a value itself, its neighbours are, too."""
+        index = _probe(dim)
+        is_named = index.name.removeprefix(LOCAL) in _names_in_divisions(self.c.nest.body)
+        return is_named or any(index in nonlinear_locals(a) for a in self.c.addresses)
 
     def groups(self) -> list[list[int]]:
         """Groups of adjacent dims (without those of size 1) that one loop can walk: a step of the
@@ -135,6 +141,30 @@ def names_beside_addresses(body: Sequence[Statement]) -> set[str]:
                     case _:
                         pass
     return found
+
+
+def _names_in_divisions(body: Sequence[Statement]) -> set[str]:
+    """The names in what is divided, and in what is the larger or the smaller of indices."""
+    found: set[str] = set()
+    for statement in statements_within(body):
+        for value in expressions_of(statement):
+            for part in parts_of(value):
+                if isinstance(part, Apply) and part.op in _DIVISIONS:
+                    found.update(*map(_names_of, part.operands))
+    return found
+
+
+_DIVISIONS = frozenset({"idiv", "floored", "larger", "smaller"})
+
+
+def _names_of(index: Expression) -> set[str]:
+    match index:
+        case Name(name=name):
+            return {name}
+        case IndexSum(terms=terms):
+            return {name for _, names in terms for name in names}
+        case _:
+            return set()
 
 
 def _probe(dim: int) -> Symbol:

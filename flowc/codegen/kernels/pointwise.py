@@ -104,7 +104,7 @@ class _Pointwise:
         self.last = len(self.groups) - 1
         self.tiled = probe.tiled_with(self.groups)
         self.parts = self._parts(probe)
-        self.is_last_tied = bool(self.groups) and probe.is_tied(self.groups[-1][-1])
+        self.is_last_divided = bool(self.groups) and probe.is_divided(self.groups[-1][-1])
         if self.tiled is None and self._are_last_one_walk():
             self._join_last()
         elif self.tiled is None:
@@ -141,7 +141,7 @@ class _Pointwise:
         before = self.parts[-2:], self.groups[-2:], self.extents[-2:]
         self._join_last()
         if self._is_linear(0, self.extents[-1], int(before[2][1])):
-            self.is_last_tied = True
+            self.is_last_divided = True
             return
         self.parts[-1:], self.groups[-1:], self.extents[-1:] = before
         self.last += 1
@@ -150,7 +150,7 @@ class _Pointwise:
         """How many neighbours a step of a stretch of the last loop computes: as many as the parts
         of channels that are interleaved, where each part is then read without gaps; else 1."""
         count = stop - start
-        if not self.is_last_tied or not isinstance(count, int):
+        if not self.is_last_divided or not isinstance(count, int):
             return 1
         possible = (n for n in (1, *INTERLEAVED) if count % n == 0 and count > n)
         return next((n for n in possible if self._is_linear(start, stop, n)), 1)
