@@ -257,12 +257,10 @@ def _native(exact: bool) -> CpuTarget:
     features = host.features
     if bits == 512:
         features += ",-prefer-256-bit"
-    is_zen = host.cpu.startswith("znver")
-    if is_zen:
+    if host.cpu.startswith("znver"):
         # These take longer for a gather than for a load of each element: lgamma, which reads a row
         # of a table for each, takes 1.3 times as long.
         features += f",{_SLOW_GATHERS}"
-    # A product with a vector takes 1.05 to 1.25 times as long where it asks for its weights, on a
-    # Zen 1 and on a Zen 4.
+    # A product with a vector takes 1.25 times as long where it asks a Zen 4 for its weights.
     processor = replace(host, features=features)
-    return CpuTarget(processor, bits, fma, registers, exact, prefetches=not is_zen)
+    return CpuTarget(processor, bits, fma, registers, exact, prefetches=host.cpu != "znver4")

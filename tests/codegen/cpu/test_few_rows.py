@@ -137,7 +137,7 @@ def _launches_of(b: Builder, y: Value, target: str, **settings: bool) -> tuple[L
     return contraction_launches(node, replace(cpu_target(target), **settings))
 
 
-@pytest.mark.parametrize(("cpu", "asks"), [("znver1", False), ("znver4", False), ("skylake", True)])
+@pytest.mark.parametrize(("cpu", "asks"), [("znver4", False), ("skylake", True)])
 def test_what_runs_here_is_tuned_for_this_processor(
     cpu: str, asks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
