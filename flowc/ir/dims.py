@@ -345,12 +345,11 @@ def is_nonnegative(value: Dim) -> bool:
         negative = [(m, c) for m, c in value.terms if c < 0]
         if not negative:
             return all(_atom_nonnegative(a) for m, _ in value.terms for a in m)
-        for monomial, coefficient in negative:  # noqa: B007
-            bounded = next((a for a in monomial if _upper(a) is not None), None)
-            if bounded is not None and all(_atom_nonnegative(a) for a in monomial):
-                break
-        else:
+        bounds = ((m, c, _bounded_atom(m)) for m, c in negative)
+        found = next(((m, c, a) for m, c, a in bounds if a is not None), None)
+        if found is None:
             return False
+        monomial, coefficient, bounded = found
         # An index in a term with a negative sign counts least at its largest value.
         others = _without(monomial, (bounded,)) or ()
         limit = _upper(bounded)
@@ -360,6 +359,12 @@ def is_nonnegative(value: Dim) -> bool:
         if isinstance(value, int):
             return value >= 0
     return False
+
+
+def _bounded_atom(monomial: Monomial) -> Atom | None:
+    """The first atom with a known largest value, if no atom is negative."""
+    found = next((a for a in monomial if _upper(a) is not None), None)
+    return found if found is not None and all(map(_atom_nonnegative, monomial)) else None
 
 
 def _upper(atom: Atom) -> Dim | None:
