@@ -106,7 +106,8 @@ def test_one_kernel_serves_any_few_columns() -> None:
         emit = lambda b, x: b.relu(b.mat_mul(x, b.const(np.ones((8, n), np.float32))))
         return compiled(emit, 50, 8)[1].key
 
-    assert len({key(n) for n in (3, 5, 12, 16)}) == 1
+    columns = target_named("native").host.tile_shape(dtypes.f32).columns
+    assert len({key(n) for n in (3, 5, 12, 16, 24) if n <= columns}) == 1
 
 
 @pytest.mark.parametrize(("name", "lanes"), [("x86-64-v2", 4), ("x86-64-v3", 8), ("x86-64-v4", 16)])
